@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Page
-from blockml.parsing.hiding import outermost
 from blockml.text.tokens import token_lists
 
 __all__ = ["hidden_blocks", "hidden_copies", "is_most"]
@@ -55,7 +54,7 @@ def hidden_copies(page: Page) -> NDArray[np.bool_]:
     if hidden is None or blocks.n_words.sum() > _MAX_WORDS:
         return found
     marked = (nodes.flags & _HIDDEN) > 0
-    elements = outermost(nodes, marked)
+    elements = nodes.outermost(marked)
     bounds = blocks.node.searchsorted(np.stack([elements, nodes.end[elements]])).T.tolist()
     texts, shown = blocks.texts, [blocks.texts[block] for block in (~hidden).nonzero()[0].tolist()]
     together = f" {' '.join(shown)} "

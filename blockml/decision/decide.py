@@ -101,9 +101,13 @@ def decide(
     ([False, True], ['below_threshold', 'above_threshold'])
     """
     prediction = _checked(prediction, len(page.blocks))
-    if policy.threshold > HALF and policy.rule == "expected_f1":
-        policy = replace(policy, threshold=_highest_threshold(policy, page, prediction))
-    return _decide(policy, page, prediction, include, exclude)
+    found = _decide(policy, page, prediction, include, exclude)
+    if policy.threshold <= HALF or policy.rule != "expected_f1" or (found.kept.any() and not (include or exclude)):
+        return found
+    threshold = _highest_threshold(policy, page, prediction)
+    if threshold == policy.threshold:
+        return found
+    return _decide(replace(policy, threshold=threshold), page, prediction, include, exclude)
 
 
 def _highest_threshold(policy: DecisionPolicy, page: Page, prediction: Prediction) -> float:
@@ -144,7 +148,7 @@ def _decide(
         by_score, changes = completed.kept, completed.reasons
     else:
         by_score = mean_over_units(scores, outline, tables=False) >= threshold
-    scored = ScoredPage(page, prediction, by_score, by_model)
+    scored = ScoredPage(outline, prediction, by_score, by_model)
     kept = by_score
     removals: list[tuple[Reason, NDArray[np.bool_]]] = []
     for reason, rule in REMOVALS:

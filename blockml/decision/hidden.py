@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.outline import line_numbers
+from blockml.outline import Outline
 from blockml.page import Flag, Nodes, Page
-from blockml.parsing.hiding import block_ways, hidden_nodes, outermost
+from blockml.parsing.hiding import HiddenText, hidden_text
 from blockml.parsing.style_rules import Hiding
 
 __all__ = ["hidden_content"]
@@ -42,7 +42,7 @@ _MAX_SHARE = 0.3
 
 
 def hidden_content(
-    page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_], *, strict: bool = False
+    outline: Outline, kept: NDArray[np.bool_], content: NDArray[np.bool_], *, strict: bool = False
 ) -> NDArray[np.bool_] | None:
     """Return (n_blocks,) the kept blocks with hidden text to remove; None if there are none.
 
@@ -50,8 +50,8 @@ def hidden_content(
 
     Parameters
     ----------
-    page
-        The page.
+    outline
+        The outline of the page.
     kept
         (n_blocks,) the blocks that are kept otherwise.
     content
@@ -63,48 +63,46 @@ def hidden_content(
     --------
     >>> import blockml
     >>> page = blockml.parse("<p>Cats<span hidden> (draft)</span> rule.<p>They sleep from noon to six.<p hidden>No")
-    >>> hidden_content(page, np.ones(5, dtype=bool), np.ones(5, dtype=bool)).tolist()
+    >>> hidden_content(Outline(page), np.ones(5, dtype=bool), np.ones(5, dtype=bool)).tolist()
     [False, True, False, False, True]
     """
-    ways = hidden_nodes(page, kept | content)
-    if ways is None:
-        return _about_scripts(page, kept, content)
-    blocks, nodes = page.blocks, page.nodes
-    way = block_ways(page, ways)
-    hidden = kept & (way > 0)
-    messages = _about_scripts(page, kept, content)
-    if strict or not np.count_nonzero(hidden):
-        hidden |= False if messages is None else messages
-        return hidden if np.count_nonzero(hidden) else None
-    line = line_numbers(blocks)
-    removed = hidden & np.isin(line, line[(way == 0) & (blocks.n_words > 0)])
+    page = outline.page
+    removed = _about_scripts(page, kept, content)
+    hidden = hidden_text(page, kept | content)
+    if hidden is not None:
+        removed |= kept & ((hidden.blocks > 0) if strict else _unrevealed(outline, hidden, kept, content))
+    return removed if np.count_nonzero(removed) else None
+
+
+def _unrevealed(
+    outline: Outline, hidden: HiddenText, kept: NDArray[np.bool_], content: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return (n_blocks,) which hidden blocks no script reveals as content."""
+    way, n_words, line = hidden.blocks, outline.page.blocks.n_words, outline.line
+    removed = (way > 0) & np.isin(line, line[(way == 0) & (n_words > 0)])
     # With what the model keeps, so that a high threshold doesn't remove what the default one leaves.
-    rest = (hidden | (content & (way > 0))) & ~removed & (way != Hiding.SCREEN_READER)
+    rest = (way > 0) & (kept | content) & ~removed & (way != Hiding.SCREEN_READER)
     if np.count_nonzero(rest & kept):
-        words = np.where(content, np.maximum(blocks.n_words, 1), 0)
+        words = np.where(content, np.maximum(n_words, 1), 0)
         limit = _MAX_SHARE * int(words.sum())
-        everywhere = hidden_nodes(page)  # also beside what is kept, whatever is kept
-        is_revealed = _Revealed(nodes, ways > 0 if everywhere is None else everywhere > 0)
-        found = [rows for element, rows in _elements(page, ways > 0, rest) if not is_revealed(element)]
+        is_revealed = _Revealed(outline.page.nodes, hidden.nodes > 0)
+        found = [rows for element, rows in _elements(outline.page, hidden.nodes > 0, rest) if not is_revealed(element)]
         by_way = np.bincount(way[np.concatenate(found)], words[np.concatenate(found)], len(Hiding)) if found else ()
         for rows in found:
             if by_way[way[rows[0]]] < limit:
                 removed[rows] = True
-        removed &= kept
-    removed |= False if messages is None else messages
-    return removed if np.count_nonzero(removed) else None
+    return removed
 
 
-def _about_scripts(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+def _about_scripts(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return (n_blocks,) the short kept texts in ``noscript`` that ask for JavaScript, if there is other content."""
     blocks = page.blocks
     if not blocks.any_flag(_NOSCRIPT):
-        return None
+        return np.zeros(len(blocks), dtype=bool)
     found = (kept | content) & ((blocks.flags & _NOSCRIPT) > 0) & (blocks.n_words <= _MAX_MESSAGE)
     for row in found.nonzero()[0].tolist():
         found[row] = _JAVASCRIPT.search(blocks.texts[row]) is not None
-    has_other = np.count_nonzero(blocks.n_words[content & ~found])
-    return found & kept if has_other and np.count_nonzero(found & kept) else None
+    return found & kept & bool(np.count_nonzero(blocks.n_words[content & ~found]))
 
 
 def _elements(
@@ -113,7 +111,7 @@ def _elements(
     """Yield the outermost hidden elements, with those of some blocks that are in them."""
     rows = among.nonzero()[0]
     places = page.blocks.node[rows]
-    elements = outermost(page.nodes, hidden)
+    elements = page.nodes.outermost(hidden)
     owner = elements[elements.searchsorted(places, side="right") - 1]
     # A text without size is in an element that is not marked itself.
     owner = np.where(page.nodes.tag[owner] == 0, page.nodes.parent[owner], owner)

@@ -200,7 +200,7 @@ def _hidden(policy: DecisionPolicy, scored: ScoredPage) -> NDArray[np.bool_] | N
     """Return (n_blocks,) the blocks to remove because they are hidden; None if there are none."""
     if policy.hidden == "keep" or (policy.hidden == "auto" and policy.rule != "expected_f1"):
         return None
-    return hidden_content(scored.page, scored.by_score, scored.by_model, strict=policy.hidden == "drop")
+    return hidden_content(scored.outline, scored.by_score, scored.by_model, strict=policy.hidden == "drop")
 
 
 #: Rules that remove blocks which scores keep, in order, with their reasons: functions of the policy and the page that

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.page_matrix import PageMatrix
+from blockml.outline import Outline
 from blockml.page import Label, Page
 from blockml.predictors.block_types import BlockTypes
 
@@ -36,7 +37,12 @@ class Prediction:
 class ScoredPage:
     """Input of the rules: a page, its prediction, and the blocks that scores keep, (n_blocks,) each."""
 
-    page: Page
+    outline: Outline  #: The outline of the page.
     prediction: Prediction
     by_score: NDArray[np.bool_]  #: Blocks whose scores reach the threshold of the policy.
     by_model: NDArray[np.bool_]  #: Blocks whose scores reach the threshold of the model, 0.5.
+
+    @property
+    def page(self) -> Page:
+        """The page."""
+        return self.outline.page

@@ -81,8 +81,8 @@ def titles(context: PageContext) -> tuple[str, str]:
     description = meta.get("og:description", "") or meta.get("description", "")
     title = f"{context.page.title} {meta.get('og:title', '')}"
     return (
-        title if title.isascii() else readable(title),
-        description if description.isascii() else readable(description),
+        title if title.isascii() or title.isprintable() else readable(title),
+        description if description.isascii() or description.isprintable() else readable(description),
     )
 
 

@@ -37,7 +37,7 @@ class Flag(IntFlag):
     NOSCRIPT = 8  #: inside ``noscript``
     PREFORMATTED = 16  #: inside ``pre``, ``textarea``, ``listing`` or ``xmp``: white space is significant
     DROPPED = 32  #: a script, style or similar element, kept as a childless separator without its text
-    CONCEALED = 64  #: perhaps hidden by another style or class: see :func:`blockml.parsing.hiding.hidden_nodes`
+    CONCEALED = 64  #: perhaps hidden by another style or class: see :func:`blockml.parsing.hiding.hidden_text`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,6 +91,21 @@ class Nodes:
             return np.zeros(0, dtype=np.int64)
         indices: NDArray[np.int64] = (self.tag == self.names.index(name)).nonzero()[0].astype(np.int64, copy=False)
         return indices
+
+    def outermost(self, marked: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Return the nodes marked in ``marked`` (n,) whose parent is not marked.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> nodes = blockml.parse("<div>a<div>b</div></div><div>c").nodes
+        >>> nodes.outermost(nodes.named({"div"})).tolist()
+        [3, 7]
+        """
+        found: NDArray[np.intp] = (marked & ~np.append(marked, False)[self.parent]).nonzero()[
+            0
+        ]  # a root's parent is -1
+        return found
 
     def with_words(self, words: tuple[bytes, ...], *, any_case: bool = False) -> Mapping[bytes, list[int]]:
         """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values; cached.

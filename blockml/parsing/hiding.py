@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from blockml.page import Flag, Nodes, Page
 from blockml.page.attributes import of_sets
 from blockml.parsing.style_rules import Hiding, HidingSelector, StyleSheets, hiding_of, shows
 
-__all__ = ["block_ways", "hidden_nodes", "hiding_names", "mark_hidden", "outermost"]
+__all__ = ["HiddenText", "hidden_text", "hiding_names", "mark_hidden"]
 
 _MARKED = int(Flag.HIDDEN | Flag.CONCEALED)
 #: Classes of texts for screen readers (Bootstrap, HTML5 Boilerplate, WordPress, Drupal and others).
@@ -28,23 +29,40 @@ _MIN_WORD, _MOST_WORDS = 2, 16
 _MARK = "[hidden: "
 
 
-def hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[np.int8] | None:
-    """Return (n_nodes,) the :class:`~blockml.parsing.style_rules.Hiding` of each node; None if none is hidden.
+class HiddenText(NamedTuple):
+    """How the nodes and blocks of a page are hidden: numbers of :class:`~blockml.parsing.style_rules.Hiding`."""
+
+    nodes: NDArray[np.int8]  #: (n_nodes,)
+    blocks: NDArray[np.int8]  #: (n_blocks,) 0 if the first or last text of the block is shown
+
+
+def hidden_text(page: Page, kept: NDArray[np.bool_] | None = None) -> HiddenText | None:
+    """Return how all nodes and blocks of a page are hidden; None if no text is.
 
     Parameters
     ----------
     page
         The page.
     kept
-        (n_blocks,) the blocks that matter; others need not be marked. None for all.
+        (n_blocks,) the blocks that matter: None is returned if none of these is hidden. None for all.
 
     Examples
     --------
     >>> import blockml
     >>> page = blockml.parse("<style>.a{display:none}</style><p>one<p class=a>two<p hidden>three")
-    >>> hidden_nodes(page)[page.blocks.node].tolist()
+    >>> hidden_text(page).blocks.tolist()
     [0, 2, 1]
     """
+    if kept is not None and _hidden_nodes(page, kept) is None:
+        return None
+    ways = _hidden_nodes(page)
+    if ways is None:
+        return None
+    return HiddenText(ways, np.minimum(ways[page.blocks.node], ways[page.blocks.last_node]))
+
+
+def _hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[np.int8] | None:
+    """Return (n_nodes,) how each node is hidden, only around kept blocks if those are given; None if none is."""
     nodes, blocks = page.nodes, page.blocks
     own = np.zeros(len(nodes), dtype=np.int8)
     flags = blocks.flags if kept is None else blocks.flags[kept]
@@ -61,11 +79,6 @@ def hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[n
     return _inherited(nodes, own) if np.count_nonzero(own) else None
 
 
-def block_ways(page: Page, ways: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Return (n_blocks,) how each block is hidden, from (n_nodes,) ``ways``; 0 if its first or last text is shown."""
-    return np.minimum(ways[page.blocks.node], ways[page.blocks.last_node])
-
-
 def hiding_names(page: Page) -> list[str | None]:
     """Return (n_blocks,) names of the ways in which blocks are hidden; None for shown ones.
 
@@ -75,11 +88,11 @@ def hiding_names(page: Page) -> list[str | None]:
     >>> hiding_names(blockml.parse("<p>one<p hidden>two<p style='left: -9999px; position: absolute'>three"))
     [None, 'attribute', 'off_screen']
     """
-    ways = hidden_nodes(page)
-    if ways is None:
+    hidden = hidden_text(page)
+    if hidden is None:
         return [None] * len(page.blocks)
     names = [way.label for way in Hiding]
-    return [names[way] for way in block_ways(page, ways).tolist()]
+    return [names[way] for way in hidden.blocks.tolist()]
 
 
 def mark_hidden(page: Page, kept: NDArray[np.bool_]) -> Page:
@@ -92,12 +105,12 @@ def mark_hidden(page: Page, kept: NDArray[np.bool_]) -> Page:
     >>> mark_hidden(page, np.ones(3, dtype=bool)).blocks.texts
     ('Cats', '[hidden: and dogs]', 'rule.')
     """
-    ways = hidden_nodes(page, kept)
-    if ways is None:
+    hidden = hidden_text(page, kept)
+    if hidden is None:
         return page
     blocks, nodes = page.blocks, page.nodes
-    rows = (kept & (block_ways(page, ways) > 0)).nonzero()[0]
-    owner = outermost(nodes, ways > 0).searchsorted(blocks.node[rows], side="right")
+    rows = (kept & (hidden.blocks > 0)).nonzero()[0]
+    owner = nodes.outermost(hidden.nodes > 0).searchsorted(blocks.node[rows], side="right")
     starts = np.append(True, (np.diff(owner) != 0) | (np.diff(rows) > 1))[: len(rows)]
     own_texts, node_texts = list(blocks.texts), list(nodes.texts)
     for row in rows[starts].tolist():
@@ -111,12 +124,6 @@ def mark_hidden(page: Page, kept: NDArray[np.bool_]) -> Page:
         node = int(blocks.last_node[row])
         node_texts[node] = f"{node_texts[node].rstrip()}]"
     return replace(page, nodes=replace(nodes, texts=node_texts), blocks=replace(blocks, texts=tuple(own_texts)))
-
-
-def outermost(nodes: Nodes, hidden: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return the marked nodes (n_nodes,) whose parent is not marked."""
-    found: NDArray[np.intp] = (hidden & ~np.append(hidden, False)[nodes.parent]).nonzero()[0]  # a root's parent is -1
-    return found
 
 
 def _by_attributes(held: Mapping[str, str]) -> Hiding:

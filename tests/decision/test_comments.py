@@ -30,7 +30,7 @@ def scored(types: tuple[BlockTypes, PageMatrix], kept: list[bool]) -> ScoredPage
     block_types, matrix = types
     mask = np.array(kept)
     prediction = Prediction(mask.astype(np.float32), matrix=matrix, block_types=block_types)
-    return ScoredPage(matrix.context.page, prediction, mask, mask)
+    return ScoredPage(matrix.context.outline, prediction, mask, mask)
 
 
 def test_labels_are_predicted_lazily() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml import _kernel
 from blockml.parsing import hiding, style_rules
-from blockml.parsing.hiding import hidden_nodes, hiding_names, mark_hidden
+from blockml.parsing.hiding import hidden_text, hiding_names, mark_hidden
 from blockml.parsing.style_rules import Hiding, StyleSheets
 
 
@@ -124,7 +124,7 @@ def test_formulas_for_screen_readers_are_shown() -> None:
 def test_pages_without_hidden_text() -> None:
     """A page without hidden text, blocks or source has no hidden nodes."""
     for html in ("", "<p>a", "<style>p{color:red}</style><p>a", "<style>.x{display:none}</style>"):
-        assert hidden_nodes(blockml.parse(html)) is None
+        assert hidden_text(blockml.parse(html)) is None
 
 
 def test_marks() -> None:
@@ -148,7 +148,7 @@ def test_style_sheets_are_read_in_linear_time(piece: str) -> None:
         html = f"<style>.x{{display:none}}{piece * (n // len(piece))}</style><p class='x y z'>a<p>b"
         page = blockml.parse(html)
         start = time.process_time()
-        hidden_nodes(page)
+        hidden_text(page)
         took.append(time.process_time() - start)
     assert took[1] < 12 * max(took[0], 0.002)
 
