@@ -78,21 +78,25 @@ def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bo
         among &= (scored.page.blocks.flags & _PREFORMATTED) == 0
     if not np.count_nonzero(among):
         return None
-    least = _limits(scored, page, limits)
+    named = blocks_in(scored.page, COMMENTS)
+    least = _limits(scored, page, limits, named)
     found = types.comment_probabilities(page.values, among, least) >= least
     if not np.count_nonzero(found) or is_forum(page, limits.forum_share):
         return None
-    found = _by_readers(scored, page, found)
+    found = _by_readers(scored, page, found, named)
     return found & scored.by_score if found.any() and not _is_subject(scored, page, found) else None
 
 
-def _by_readers(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return comments (n_blocks,) without the body of the page, and without long ones that have no authors."""
+def _by_readers(
+    scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_], named: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return comments (n_blocks,) without the body of the page, and without long ones that have no authors.
+
+    Those in elements that are ``named`` (n_blocks,) for comments need none.
+    """
     found = _without_body(scored, page, found)
-    if page.context.words[found].sum() >= _LONG:
-        named = blocks_in(scored.page, COMMENTS)
-        if page.context.words[found & ~named].sum() >= _LONG and not _has_authors(scored.page, found):
-            return found & named
+    if page.context.words[found & ~named].sum() >= _LONG and not _has_authors(scored.page, found):
+        return found & named
     return found
 
 
@@ -158,23 +162,24 @@ def _without_body(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]
     return found & ~np.isin(line, line[inside])
 
 
-def _limits(scored: ScoredPage, page: PageMatrix, limits: CommentLimits) -> NDArray[np.float32]:
+def _limits(
+    scored: ScoredPage, page: PageMatrix, limits: CommentLimits, named: NDArray[np.bool_]
+) -> NDArray[np.float32]:
     """Return the minimum probability of a comment, one number or (n_blocks,).
 
-    It is lower in elements that are named for comments, if words outside of them are kept; otherwise the page is a
-    discussion, or its author named something else so.
+    It is lower in elements that are ``named`` (n_blocks,) for comments, if words outside of them are kept; otherwise
+    the page is a discussion, or its author named something else so.
     """
     of_all = np.array(limits.probability, np.float32)
     if limits.named >= limits.probability:
         return of_all
-    inside = blocks_in(scored.page, COMMENTS)
     if (
-        not np.count_nonzero(inside)  # the usual case
-        or not page.context.words[scored.by_model & ~inside].any()
+        not np.count_nonzero(named)  # the usual case
+        or not page.context.words[scored.by_model & ~named].any()
         or is_forum(page, limits.forum_share)
     ):
         return of_all
-    return np.where(inside, np.float32(limits.named), of_all)
+    return np.where(named, np.float32(limits.named), of_all)
 
 
 def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label, ...]:
@@ -196,8 +201,9 @@ def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label,
     chosen = np.where(scored.by_model, content, others)
     if Label.COMMENT in types.labels:
         comment = types.labels.index(Label.COMMENT)
-        found = probabilities[:, comment] >= _limits(scored, page, limits)
-        chosen[np.where(scored.by_model, _by_readers(scored, page, found), found)] = comment
+        named = blocks_in(scored.page, COMMENTS)
+        found = probabilities[:, comment] >= _limits(scored, page, limits, named)
+        chosen[np.where(scored.by_model, _by_readers(scored, page, found, named), found)] = comment
     is_headline = headline_blocks(scored.page).tolist()
     return tuple(
         Label.HEADING if headline and types.labels[number] is Label.OTHER else types.labels[number]

@@ -3,8 +3,8 @@
 A package is the first folder below ``blockml/``, or a module next to it such as ``extract.py``. The caller is the
 nearest function of blockml on the stack, so that a call through the standard library counts as well. Each change is
 counted when it enters, not when it returns. There are three kinds: calls of ``errors``, which check an argument;
-calls of the data that all packages share (pages, nodes, blocks, outlines, extractions), and what they call back for
-each set of attributes; and changes from one step of the pipeline to another.
+methods of the data that all packages share (pages, nodes, blocks, outlines, extractions); and changes from one step of
+the pipeline to another.
 
 ``python -m research.benchmarks.package_changes [PAGE …]`` prints the numbers of each kind, for one page with the calls.
 """
@@ -22,7 +22,6 @@ import blockml
 from blockml.cli.output import print_rows
 from blockml.outline import Outline
 from blockml.page import Attributes, Blocks, Extraction, Nodes, Page, cached
-from blockml.page.attributes import of_sets
 from blockml.page.lazy import Lazy, LazySequence
 
 __all__ = ["KINDS", "Change", "package_changes"]
@@ -58,8 +57,7 @@ def package_changes(html: bytes, model: str = "default") -> list[Change]:
             caller = caller.f_back
         ours, theirs = _package(frame), None if caller is None else _package(caller)
         if event == "call" and caller is not None and ours not in (None, theirs):
-            is_data = isinstance(frame.f_locals.get("self"), _DATA) or ours == "outline"
-            is_data |= caller.f_code.co_qualname.startswith(of_sets.__name__)
+            is_data = isinstance(frame.f_locals.get("self"), _DATA)
             kind = "check" if ours == "errors" else "data" if is_data else "step"
             names = (f"{_package(one)} {one.f_code.co_qualname}" for one in (caller, frame))
             found.append(Change(kind, *names))

@@ -10,9 +10,8 @@ import pytest
 from blockml import _kernel
 from research.benchmarks.package_changes import main, package_changes
 
-#: Maximum number of changes between steps; pages with hidden text have most. The Python reference calls helpers that
-#: the C extension has built in.
-BOUND = 42 if _kernel.compiled is None else 32
+#: Maximum number of changes between steps. The Python reference calls helpers that the C extension has built in.
+BOUND = 35 if _kernel.compiled is None else 25
 PAGES = sorted((Path(__file__).parents[3] / "data" / "pages").glob("*/page.html"))
 
 
