@@ -70,14 +70,11 @@ class Decompressed(io.RawIOBase):
     before them.
     """
 
-    _START: re.Pattern[bytes] | None = None  #: Start of a frame; None if a file has only one.
-
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._output = memoryview(b"")
         self._input = b""
         self._n_read = stream.tell() if stream.seekable() else 0  # offset of the end of the input
-        self._n_again = 0  # bytes that searches have read again
         self._n_given = 0
         self._waiting = b""  # output after damage
         self._is_lost = False  # no frame follows the damage
@@ -155,12 +152,27 @@ class Decompressed(io.RawIOBase):
                 return False
         return True
 
-    def _may_begin(self, start: bytes) -> bool:
-        """Tell whether bytes that start like a frame may be one."""
-        raise NotImplementedError
-
     def _search(self) -> bool:
         """Go to the next frame after the start of a damaged one; return False if there is none."""
+        while self._load():
+            self._input = b""
+        return False
+
+
+class _Frames(Decompressed):
+    """Stream of a file that may have several frames, the next of which is searched for after damage."""
+
+    _START: re.Pattern[bytes]  #: Start of a frame.
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream)
+        self._n_again = 0  # bytes that searches have read again
+
+    @abstractmethod
+    def _may_begin(self, start: bytes) -> bool:
+        """Tell whether bytes that start like a frame may be one."""
+
+    def _search(self) -> bool:
         begin = self.offset + 1
         place = begin - (self._n_read - len(self._input))
         if place < 0:  # the frame was decompressed in part; it is read again if that is in proportion to the file
@@ -172,9 +184,9 @@ class Decompressed(io.RawIOBase):
                 self._input, self._n_read = b"", begin
         place = min(place, len(self._input))
         while True:
-            found = self._START.search(self._input, place) if self._START else None
+            found = self._START.search(self._input, place)
             if found is None:
-                self._input = self._input[max(place, len(self._input) - _OVERLAP) :] if self._START else b""
+                self._input = self._input[max(place, len(self._input) - _OVERLAP) :]
                 place = 0
                 if not self._load(len(self._input) + 1):
                     self._input = b""
@@ -190,7 +202,7 @@ class Decompressed(io.RawIOBase):
             place += 1
 
 
-class Gzip(Decompressed):
+class Gzip(_Frames):
     """Gzip stream; zero bytes between members are padding."""
 
     _START = re.compile(rb"\x1f\x8b\x08[\x00-\x1f]")
@@ -239,7 +251,7 @@ class Gzip(Decompressed):
         return True
 
 
-class _Zstandard(Decompressed):
+class _Zstandard(_Frames):
     """Zstandard stream with gzip's errors; the package's own streams end without an error if a file is cut off."""
 
     _START = re.compile(re.escape(ZSTD))

@@ -162,7 +162,6 @@ class Content:
         self._base = start or 0 if self._file else 0  # position of the buffer in the content
         self._cursor = 0  # place in the buffer
         self._damage: Exception | None = None  # of compressed data, after what is in the buffer
-        self._is_damaged = False  # whether there was some, after which places of members are not those of the buffer
         self._ended = False
         self._next = -1  # position after damage, at which the search for a record begins
         self._in_record = False
@@ -261,7 +260,7 @@ class Content:
                 return self._read_long(length, limit)
             if not self._extend():
                 raise self._end()
-            if self._members and not self._is_damaged and self.position < self._members.last_record < end:
+            if self._members and self.position < self._members.last_record < end:
                 raise DamageError("the record's length extends past its gzip member")
         if length > _PIECE:  # look before it is copied
             self._available(length + self._syntax.max_line)
@@ -290,7 +289,7 @@ class Content:
         if self._damage is None:
             return False
         self.lost = str(self._damage)
-        self._damage, self._ended, self._is_damaged = None, False, True
+        self._damage, self._ended = None, False
         self._drop(len(self._buffer))
         return True
 
@@ -340,10 +339,10 @@ class Content:
         self._drop(position - self._base)
 
     def _drop(self, n_bytes: int) -> None:
-        """Remove bytes from the start of the buffer."""
+        """Remove bytes from the start of the buffer, with the cursor if it is in them."""
         del self._buffer[:n_bytes]
         self._base += n_bytes
-        self._cursor -= n_bytes
+        self._cursor = max(0, self._cursor - n_bytes)
 
     def _peek(self) -> bytes:
         """Return as many bytes as the first line of a record may have, or fewer at the end."""

@@ -456,6 +456,20 @@ def test_a_damaged_member_loses_only_its_record(
     assert any(item.error for item in items)
 
 
+@pytest.mark.parametrize("n_kept", [100, 1703, 1809, 1828])
+def test_no_record_far_after_a_damaged_member_is_lost(tmp_path: Path, n_kept: int) -> None:
+    """Places of records and members agree after damage, so that no right length seems to extend past its member."""
+    path = tmp_path / "a.warc.gz"
+    offsets = write_warc(path, [warc_record(n, response(page(n))) for n in range(300)])
+    data = path.read_bytes()
+    path.write_bytes(data[: offsets[267] + n_kept] + data[offsets[268] :])
+    items = items_of(path)
+    good = [item.id for item in items if item.error is None and item.id != "urn:uuid:267"]
+    assert good == [f"urn:uuid:{n}" for n in range(300) if n != 267]
+    (error,) = [item.error for item in items if item.error]
+    assert f"from byte {offsets[267]:,} of the compressed data" in error
+
+
 def test_a_wrong_length_loses_only_its_record(tmp_path: Path) -> None:
     """The next gzip member starts the next record, even if the length before it is wrong."""
     for length in (9, 3000, 10**6):

@@ -94,7 +94,7 @@ def stream_units(name: str, stream: BinaryIO, reading: Reading) -> Iterator[Item
 
 
 def arc_units(path: Path, reading: Reading) -> Iterator[Items]:
-    """Read the pages of an ARC file, compressed or not,; see :func:`in_units`."""
+    """Read the pages of an ARC file, compressed or not; see :func:`in_units`."""
     return in_units(path.name, _pages(name_text(path.name), arc_captures(path, reading.limit), reading))
 
 
