@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from blockml.features.named_elements import OF_POSTS
 from blockml.outline import innermost, line_numbers
-from blockml.page import Blocks, Nodes, Page
+from blockml.page import Nodes, Page
 from blockml.page.attributes import of_sets
 
-__all__ = ["ThreadPost", "find_posts", "thread_changes"]
+__all__ = ["ThreadPost", "find_posts"]
 
 #: Words in the attributes of authors, dates and quotations.
 _MARK_WORDS = (b"author", b"user", b"creator", b"member", b"profile", b"nick", b"date", b"time", b"post", b"publish",
@@ -89,8 +89,6 @@ _NUMBERS = re.compile(r"\b\d\d?[-./]\d\d?[-./]\d\d(?:\d\d)?\b")
 _MOST, _NAME_WORDS, _NAME_LENGTH, _LINE_WORDS, _FEW_BLOCKS, _FEW_NODES = 4000, 5, 50, 16, 4, 40
 #: Rank of an author whose address is that of a profile.
 _BY_ADDRESS = 4
-#: Minimum number of posts whose bodies are kept, for a page to be a thread.
-_MIN_KEPT = 2
 #: Minimum share of the words of an element that its main part has, and an element that is named as a body in another
 #: one; and of the posts of a kind whose bodies are alike.
 _MAIN_PART, _NAMED_PART, _ALIKE = 0.6, 0.3, 0.6
@@ -104,8 +102,6 @@ _BODY_CLASS = re.compile(
 _FORUM_BODY = re.compile(r"(?<!\S)(?:postbody|postmsg|post_message|messagetext)(?!\S)", re.IGNORECASE)
 _BODY_ID = re.compile(r"(?:post_?message|post_?content|pid|msg|comment_?body)[-_]?\d+\Z", re.IGNORECASE)
 _BODIES = frozenset("article blockquote dd div section td".split())
-#: Headings that may be the title of a thread in its first post.
-_TITLES = frozenset({"h1", "h2"})
 #: Elements of titles, and the start of those of answers.
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
 _REPLY = re.compile(r"(?:re|aw|antw|odp|sv|vs|答复)\s*[:：]", re.IGNORECASE)
@@ -171,63 +167,6 @@ def _are_teasers(page: Page, posts: Sequence[ThreadPost]) -> bool:
     titles = {next((blocks.texts[row] for row in post.blocks if linked[row]), "") for post in posts}
     own = [title for title in titles if title and not _REPLY.match(title)]
     return 2 * len(own) > len(posts)
-
-
-def thread_changes(
-    posts: Sequence[ThreadPost],
-    blocks: Blocks,
-    kept: NDArray[np.bool_],
-    likely: NDArray[np.bool_],
-    by_model: NDArray[np.bool_],
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return what is added to the kept blocks of a thread, and what is removed, (n_blocks,) each.
-
-    If two bodies are kept, the authors and dates above them are added, and, if most posts are kept, the likely blocks
-    of all bodies. If the model keeps two bodies, what else is in these posts is removed (profiles, buttons and
-    signatures), unless no author is known: the names are then among it.
-
-    Parameters
-    ----------
-    posts
-        The posts of the page.
-    blocks
-        The blocks of the page.
-    kept, likely, by_model
-        (n_blocks,) blocks that are kept, that may be, and that the model keeps at the default threshold; more of the
-        first two never means that less is added or more is removed.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> post = "<div class=post><b class=author>{}</b> 2026-01-02<p>It is a flour of rye.</p><a>Quote</a></div>"
-    >>> page = blockml.parse(post.format("Ann") + post.format("Bo"))
-    >>> kept = np.array([False, False, True, True, False, False, True, False])
-    >>> added, removed = thread_changes(find_posts(page), page.blocks, kept, kept, kept)
-    >>> added.nonzero()[0].tolist(), removed.nonzero()[0].tolist()
-    ([0, 1, 4, 5], [3])
-    """
-    words, title = blocks.n_words, np.array([name in _TITLES for name in blocks.parents], dtype=bool)
-    added, removed = np.zeros((2, len(words)), dtype=bool)
-
-    def is_most(rows: _Rows, chosen: NDArray[np.bool_]) -> bool:
-        return 2 * int(words[rows][chosen[rows]].sum()) > int(words[rows].sum())
-
-    bodies = [np.array(post.body, dtype=np.intp) for post in posts]
-    is_kept, is_default = ([is_most(rows, chosen) for rows in bodies] for chosen in (kept, by_model))
-    # One kept post is an article with comments, for instance.
-    may_add = sum(is_kept) >= _MIN_KEPT
-    may_remove = sum(is_default) >= _MIN_KEPT and any(post.author is not None for post in posts)
-    is_thread = may_add and 2 * sum(is_kept) >= len(posts)
-    for number, (post, rows, has_body) in enumerate(zip(posts, bodies, is_kept, strict=True)):
-        is_likely = is_thread and not post.is_remark and is_most(rows, kept | likely)
-        added[rows] |= is_likely & likely[rows]
-        header = np.array(post.header, dtype=np.intp)
-        added[header] |= may_add and (has_body or is_likely)
-        if may_remove and is_default[number]:
-            rest = np.array(post.blocks, dtype=np.intp)
-            rest = rest[~(np.isin(rest, rows) | np.isin(rest, header) | (title[rest] & (number == 0)))]
-            removed[rest] |= words[rest][by_model[rest]].sum() < words[rows][by_model[rows]].sum()
-    return added & ~kept, removed & kept
 
 
 def _candidates(nodes: Nodes) -> list[int]:

@@ -161,7 +161,7 @@ def _decide(
     posts = _posts(policy, page, prediction, kept | by_default)
     if posts:
         likely = by_score | (scores >= _LIKELY_POST * threshold)
-        from blockml.posts import thread_changes
+        from blockml.decision.threads import thread_changes
 
         added, beside = thread_changes(posts, page.blocks, kept, likely, by_default)
         kept = (kept | added) & ~beside

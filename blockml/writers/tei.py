@@ -42,6 +42,8 @@ _NAMESPACE = "http://www.tei-c.org/ns/1.0"
 #: Characters that XML doesn't allow, and names that it allows as ids.
 _FORBIDDEN = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
+#: The start of an address whose host is a number in brackets.
+_NUMBERED_HOST = re.compile(r"(?:[a-z][a-z\d+.-]*:)?//(?:[^][/?#@]*@)?\[[\da-f:.]+\]", re.IGNORECASE)
 _REND = {Mark.STRONG: "bold", Mark.EMPHASIS: "italic", Mark.DELETED: "strikethrough", Mark.SUBSCRIPT: "subscript",
          Mark.SUPERSCRIPT: "superscript"}  # fmt: skip
 
@@ -253,6 +255,6 @@ def _quoted(text: str) -> str:
 
 def _address(text: str) -> str:
     """Return an address with escapes for brackets, which schemas allow only around numbers of hosts."""
-    host, slash, rest = text.partition("//")
-    name, _, path = rest.partition("/")
-    return _quoted(text if "[" not in path else f"{host}{slash}{name}/{path.replace('[', '%5B').replace(']', '%5D')}")
+    host = _NUMBERED_HOST.match(text)
+    end = host.end() if host else 0
+    return _quoted(text[:end] + text[end:].replace("[", "%5B").replace("]", "%5D"))

@@ -160,6 +160,44 @@ def test_records_follow_the_schema(path: Path) -> None:
     matches(json.loads(render(result, "json", chunk_size=500)), json_schema(), json_schema())
 
 
+def test_lists_of_records_follow_the_schema() -> None:
+    """The parts that ordinary pages may lack, such as posts, pictures and hidden blocks, have their types too."""
+    post = (
+        "<div class=post><b class=author>{}</b> <time>2026-01-02</time><div class=content><p>Mills grind rye and oats."
+        "</p><p style='display:none'>Old text.</p><img src=/mill{}.jpg width=400 height=300 alt=Mill></div></div>"
+    )
+    html = f"<h1>Mills</h1>{post.format('Ann', 1)}{post.format('Bo', 2)}"
+    record = json.loads(render(blockml.extract(html), "json", chunk_size=500))
+    lists = [record[name] for name in ("paragraphs", "removed", "posts", "images", "blocks", "chunks")]
+    assert all([*lists, record["chunks"][0]["posts"]])
+    assert any(block["hidden"] for block in record["blocks"])
+    matches(record, json_schema(), json_schema())
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("status",), "fine"),
+        (("confidence",), 1.5),
+        (("metadata", "title"), 5),
+        (("blocks", 0, "label"), "luck"),
+        (("blocks", 0, "unknown"), None),
+        (("paragraphs", 0, "blocks"), ["0"]),
+        (("chunks", 0), {}),
+    ],
+)
+def test_other_records_do_not_follow_the_schema(place: tuple[str | int, ...], value: object) -> None:
+    """A value of another type or range, an unknown field and a missing one are found, wherever they are."""
+    record = json.loads(render(blockml.extract(HTML), "json", chunk_size=500))
+    matches(record, json_schema(), json_schema())
+    part: Any = record
+    for name in place[:-1]:
+        part = part[name]
+    part[place[-1]] = value
+    with pytest.raises(AssertionError):
+        matches(record, json_schema(), json_schema())
+
+
 def test_other_extractors_and_statuses_follow_the_schema() -> None:
     """Records without labels or blocks follow the schema, which has all kinds of paragraphs."""
     for html in (HTML, "", b"%PDF-1.4"):

@@ -30,9 +30,9 @@ SAMPLES = (
 )
 
 
-def problems(content: bytes | str) -> list[str]:
+def problems(content: bytes | str, url: str | None = "https://a.example/x") -> list[str]:
     """Return what is wrong with the TEI of a page."""
-    result = blockml.extract(content, model="plain", url="https://a.example/x")
+    result = blockml.extract(content, model="plain", url=url)
     tree = etree.fromstring(blockml.render(result, "tei").encode())
     return [] if SCHEMA.validate(tree) else [f"{error.message} {error.path}" for error in SCHEMA.error_log]
 
@@ -41,6 +41,19 @@ def problems(content: bytes | str) -> list[str]:
 def test_each_kind_is_valid(content: str) -> None:
     """Each kind of node is valid wherever it is."""
     assert problems(content) == []
+
+
+@pytest.mark.parametrize("url", [None, "https://a.example/x"])
+@pytest.mark.parametrize(
+    "address",
+    ["/a[1]", "a//b[1]", "http://a.example/b[1]", "http://a.example?x[]=1", "http://a[b]/c", "mailto:a[b]",
+     "//[::1]/a[2]", "http://u@[::1]:80/a]", "#a[1]"],
+)  # fmt: skip
+def test_addresses_with_brackets_are_valid(address: str, url: str | None) -> None:
+    """Brackets stay around the number of a host only, whether the page has an address or not."""
+    assert problems(f"<p>See <a href='{address}'>it</a><p><img src='{address}' width=400 height=300 alt=b>", url) == []
+    written = blockml.render(blockml.extract("<p>See <a href='http://[::1]/a[2]'>it</a>", model="plain"), "tei")
+    assert 'target="http://[::1]/a%5B2%5D"' in written
 
 
 @pytest.mark.parametrize("wrong", ["<div/><p/>", "<list/>", "<p><p/></p>", "<table/>", "<div><p/><head/></div>"])
