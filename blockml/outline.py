@@ -12,10 +12,10 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Blocks, Nodes, Page, Separator
+from blockml.page import Blocks, Page, Separator
 from blockml.page.cached import cached_property
 
-__all__ = ["Outline", "UnitKind", "innermost", "line_numbers"]
+__all__ = ["Outline", "UnitKind", "line_numbers"]
 
 
 class UnitKind(Enum):
@@ -131,7 +131,7 @@ class Outline:
         if kind not in self._units:
             elements, found = self.elements(kind), None
             if len(elements):
-                found = innermost(self.page.nodes, elements, self.page.blocks.node)
+                found = self.page.nodes.innermost(elements, self.page.blocks.node)
             self._units[kind] = found if found is not None and found.max(initial=-1) >= 0 else None
         return self._units[kind]
 
@@ -190,7 +190,7 @@ class Outline:
         nodes = self.page.nodes
         is_outer = np.ones(len(elements), dtype=bool)
         is_outer[1:] = elements[1:] >= np.maximum.accumulate(nodes.end[elements])[:-1]
-        return innermost(nodes, elements[is_outer], self.page.blocks.node)
+        return nodes.innermost(elements[is_outer], self.page.blocks.node)
 
     @cached_property
     def line(self) -> NDArray[np.intp]:
@@ -241,14 +241,14 @@ class Outline:
         found: NDArray[np.bool_] = np.array(
             [attributes[node].get("role") in {"presentation", "none"} for node in tables.tolist()]
         )
-        inner = np.unique(tables.searchsorted(innermost(nodes, tables, nodes.parent[tables]), side="right"))
+        inner = np.unique(tables.searchsorted(nodes.innermost(tables, nodes.parent[tables]), side="right"))
         has_inner = np.zeros(len(tables) + 1, dtype=bool)
         has_inner[inner] = True  # the first entry is that of tables outside of tables
         found |= has_inner[1:]
 
         rows, headers, cells = self.elements(UnitKind.ROW), nodes.indices("th"), nodes.indices("td")
         # The number of the table around each part, from 1; 0 without one.
-        owner = tables.searchsorted(innermost(nodes, tables, np.concatenate((rows, headers, cells))), side="right")
+        owner = tables.searchsorted(nodes.innermost(tables, np.concatenate((rows, headers, cells))), side="right")
         of_cells = owner[len(rows) + len(headers) :]
         n_rows, n_headers, n_cells = (
             np.bincount(numbers, minlength=len(tables) + 1)[1:]
@@ -267,41 +267,3 @@ class Outline:
             is_suspect = has_section | (lengths[after] - lengths[first] > _LONG_CELL)
             found[of_cells[is_suspect] - 1] = True
         return found
-
-
-def innermost(nodes: Nodes, elements: NDArray[np.integer], places: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Return (n_places,) the innermost of some elements around each node of ``places``, or itself; -1 without one.
-
-    Parameters
-    ----------
-    nodes
-        The tree.
-    elements
-        (n_elements,) some elements, in document order.
-    places
-        (n_places,) nodes; -1 is outside of all elements.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> nodes = blockml.parse("<ul><li>a<ul><li>b</ul>c</ul>d").nodes
-    >>> innermost(nodes, nodes.indices("li"), np.flatnonzero(nodes.tag == 0)).tolist()
-    [4, 7, 4, -1]
-    """
-    if not len(elements):
-        return np.full(len(places), -1, dtype=np.int32)
-    ends = nodes.end[elements]
-    n_begun = elements.searchsorted(places, side="right")  # elements that begin at or before the place
-    if (ends[:-1] <= elements[1:]).all():  # none is in another one
-        is_open = (n_begun > 0) & (ends[n_begun - 1] > places)
-        return np.where(is_open, elements[n_begun - 1], -1).astype(np.int32)
-    # The innermost one is the last of its level that begins before the place. An element's level counts those that are
-    # open where it begins.
-    ended = np.sort(ends)
-    numbers = np.arange(1, len(elements) + 1)
-    levels = numbers - ended.searchsorted(elements, side="right")
-    keys = np.sort(levels * (len(elements) + 1) + numbers)
-    open_at = n_begun - ended.searchsorted(places, side="right")
-    last = keys.searchsorted(open_at * (len(elements) + 1) + n_begun, side="right") - 1
-    number = keys[last] % (len(elements) + 1)
-    return np.where(open_at > 0, elements[number - 1], -1).astype(np.int32)

@@ -13,15 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import compress, islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.named_elements import OF_POSTS
-from blockml.outline import innermost, line_numbers
+from blockml.outline import line_numbers
 from blockml.page import Nodes, Page
-from blockml.page.attributes import of_sets
 
 __all__ = ["ThreadPost", "find_posts"]
 
@@ -108,6 +107,7 @@ _REPLY = re.compile(r"(?:re|aw|antw|odp|sv|vs|答复)\s*[:：]", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 
 _Rows = NDArray[np.intp]
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +148,7 @@ def find_posts(page: Page, chosen: NDArray[np.bool_] | None = None) -> tuple[Thr
     if len(candidates) < 2:
         return ()
     if chosen is not None:
-        owner = innermost(page.nodes, np.array(candidates), page.blocks.node[chosen])
+        owner = page.nodes.innermost(np.array(candidates), page.blocks.node[chosen])
         if len({*owner.tolist()} - {-1}) < 2:
             return ()
     finder = _Finder(page, candidates)
@@ -162,25 +162,32 @@ def _are_teasers(page: Page, posts: Sequence[ThreadPost]) -> bool:
     """Tell whether most posts have titles of their own that are links: a list of articles is not a thread."""
     nodes, blocks = page.nodes, page.blocks
     headings = np.flatnonzero(nodes.named(_HEADINGS))
-    in_heading = innermost(nodes, headings, blocks.node) >= 0
+    in_heading = nodes.innermost(headings, blocks.node) >= 0
     linked = in_heading & (blocks.n_linked > 0) & (blocks.n_linked == blocks.n_words)
     titles = {next((blocks.texts[row] for row in post.blocks if linked[row]), "") for post in posts}
     own = [title for title in titles if title and not _REPLY.match(title)]
     return 2 * len(own) > len(posts)
 
 
+def _of_sets(nodes: Nodes, elements: Sequence[int], own: Callable[[Mapping[str, str]], _T]) -> list[_T]:
+    """Return (n_elements,) what a function says about the attributes of elements, many of which share them."""
+    sets, places = nodes.attribute_sets(elements)
+    found = list(map(own, sets))
+    return [found[place] for place in places]
+
+
 def _candidates(nodes: Nodes) -> list[int]:
     """Return the elements that are named or typed as posts."""
     held = nodes.with_words(OF_POSTS, any_case=True)
     found = sorted({node for of_word in held.values() for node in of_word})
-    named = compress(found, of_sets(nodes.attributes, found, _is_named))
+    named = compress(found, _of_sets(nodes, found, _is_named))
     posts = list(islice((node for node in named if nodes.name(node) not in _NO_POSTS), _MOST))
     return posts if len(posts) > 1 else _around_bodies(nodes, found)
 
 
 def _around_bodies(nodes: Nodes, found: Sequence[int]) -> list[int]:
     """Return the largest element around each body of a forum's post that has no other body, such as a table's row."""
-    bodies = np.array(list(islice(compress(found, of_sets(nodes.attributes, found, _is_forum_body)), _MOST)))
+    bodies = np.array(list(islice(compress(found, _of_sets(nodes, found, _is_forum_body)), _MOST)))
     posts: list[int] = []
     for node in bodies.tolist() if len(bodies) > 1 else ():
         post, outer = node, nodes.parent.item(node)
@@ -252,8 +259,8 @@ class _Finder:
         held = nodes.with_words(_MARK_WORDS, any_case=True)
         found = {*nodes.indices("time").tolist()}.union(*held.values())
         named = np.array(sorted(found), dtype=np.int64)
-        named = named[innermost(nodes, candidates, named) >= 0]
-        marks = of_sets(nodes.attributes, named.tolist(), _mark_kind)
+        named = named[nodes.innermost(candidates, named) >= 0]
+        marks = _of_sets(nodes, named.tolist(), _mark_kind)
         after = 0
         for node, kind in zip(named.tolist(), marks, strict=True):
             if node < after or not (any(kind) or nodes.name(node) == "time"):
@@ -316,9 +323,9 @@ class _Finder:
         nodes, own = self.nodes, np.array(candidates)
         kinds: dict[int, set[str]] = {node: set() for node in (-1, *candidates)}
         for kind, marks in (("author", self.authors), ("date", self.dates)):
-            for node in innermost(nodes, own, np.array([mark.node for mark in marks], dtype=np.int64)).tolist():
+            for node in nodes.innermost(own, np.array([mark.node for mark in marks], dtype=np.int64)).tolist():
                 kinds[node].add(kind)
-        outers = dict(zip(candidates, innermost(nodes, own, nodes.parent[own]).tolist(), strict=True))
+        outers = dict(zip(candidates, nodes.innermost(own, nodes.parent[own]).tolist(), strict=True))
         within: dict[int, list[int]] = {node: [] for node in (-1, *candidates)}  # posts directly inside
         counts = {node: Counter[str]() for node in within}  # of the kinds of these, which move up many levels with them
         firsts = {node for node in candidates if self._is_first(node)}
@@ -349,14 +356,14 @@ class _Finder:
     def posts(self) -> Iterator[ThreadPost]:
         """Iterate over the posts in order."""
         nodes, blocks, elements = self.nodes, self.blocks, np.array(self.elements)
-        owner = innermost(nodes, elements, blocks.node)
+        owner = nodes.innermost(elements, blocks.node)
         order = owner.argsort(kind="stable")
         first, after = (owner[order].searchsorted(elements, side=side) for side in ("left", "right"))
         rows = [order[begin:end] for begin, end in zip(first.tolist(), after.tolist(), strict=True)]
         bodies = self._bodies([self._main_parts(*post) for post in zip(self.elements, rows, strict=True)])
         authors, dates = self._by_post(elements, self.authors), self._by_post(elements, self.dates)
-        outer = elements.searchsorted(innermost(nodes, elements, nodes.parent[elements])).tolist()
-        has_outer = (innermost(nodes, elements, nodes.parent[elements]) >= 0).tolist()
+        around = nodes.innermost(elements, nodes.parent[elements])
+        outer, has_outer = elements.searchsorted(around).tolist(), (around >= 0).tolist()
         line, quoted = line_numbers(blocks), self._quoted(elements)
         has_others = not all(map(self._is_comment, self.elements))
         by_author: dict[str, int] = {}  # the last post of each
@@ -471,7 +478,7 @@ class _Finder:
     def _by_post(self, elements: NDArray[np.int64], marks: Sequence[_Mark]) -> dict[int, list[_Mark]]:
         """Return the marks of each post, by its number."""
         found: dict[int, list[_Mark]] = {}
-        owner = innermost(self.nodes, elements, np.array([mark.node for mark in marks], dtype=np.int64))
+        owner = self.nodes.innermost(elements, np.array([mark.node for mark in marks], dtype=np.int64))
         for place, mark in zip(elements.searchsorted(owner).tolist(), marks, strict=True):
             found.setdefault(place, []).append(mark)
         return found
@@ -521,7 +528,7 @@ class _Finder:
         """Return by number of a post the number, or the author, of the first post that it quotes."""
         nodes, found = self.nodes, dict[int, int | str]()
         ids = {id_: place for place, post in enumerate(self.elements) if (id_ := nodes.attributes[post].get("id"))}
-        places = elements.searchsorted(innermost(nodes, elements, np.array(self.quotations, dtype=np.int64)))
+        places = elements.searchsorted(nodes.innermost(elements, np.array(self.quotations, dtype=np.int64)))
         for place, node in zip(places.tolist(), self.quotations, strict=True):
             if place in found:
                 continue

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 import blockml
-from blockml.outline import Outline, UnitKind, innermost
+from blockml.outline import Outline, UnitKind
 from blockml.page import Page
 from tests.strategies import messy_html
 
@@ -43,7 +43,7 @@ def test_any_elements(html: str) -> None:
     nodes = page.nodes
     elements = np.flatnonzero(nodes.tag != 0)
     places = np.arange(-1, len(nodes))
-    assert innermost(nodes, elements, places).tolist() == [
+    assert nodes.innermost(elements, places).tolist() == [
         node if node < 0 or nodes.tag[node] else int(nodes.parent[node]) for node in places.tolist()
     ]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.document.shown import text_sums
 from blockml.document.text import text_places
-from blockml.outline import Outline, innermost
+from blockml.outline import Outline
 from blockml.page import Label, Nodes, Page, Paragraph, ParagraphKind, Post, Separator
 from blockml.page.bounds import Budget
 from blockml.parsing.lines import VOID
@@ -156,7 +156,7 @@ def _units(page: Page, rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], list[i
     separators, parents = page.blocks.separators_of(rows), blocks.parent[rows]
     breaks = text_sums(nodes.named({"br"}))
     n_breaks = breaks[blocks.node[rows[1:]]] - breaks[blocks.last_node[rows[:-1]]]
-    line = innermost(nodes, np.flatnonzero(nodes.named(BREAKING - VOID)), parents)  # the line-starting element around
+    line = nodes.innermost(np.flatnonzero(nodes.named(BREAKING - VOID)), parents)  # the line-starting element around
     is_line = (separators <= Separator.SPACE)[1:] | ((separators[1:] == Separator.LINE) & (line[1:] == line[:-1]))
     goes_on = np.zeros(len(rows), dtype=bool)
     goes_on[1:] = (element[1:] == element[:-1]) & ((element[1:] >= 0) | ((n_breaks < 2) & is_line))

@@ -5,14 +5,13 @@ Most elements repeat the attributes of others, and features only read the attrib
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar, overload
+from collections.abc import Iterator, Mapping, Sequence
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 NO_ATTRIBUTES: Mapping[str, str] = {}
-_T = TypeVar("_T")
 
 
 class Attributes(Sequence[Mapping[str, str]]):
@@ -104,21 +103,3 @@ def _mapping(pairs: bytes) -> Mapping[str, str]:
     if len(parts) == 5:  # two attributes, the most frequent case; the last part is empty
         return {parts[0]: parts[1], parts[2]: parts[3]}
     return dict(zip(parts[::2], parts[1::2], strict=False))
-
-
-def of_sets(
-    held: Sequence[Mapping[str, str]], nodes: Sequence[int], own: Callable[[Mapping[str, str]], _T]
-) -> list[_T]:
-    """Return (n_nodes,) what a function says about the attributes of some nodes, called once for each distinct set.
-
-    Examples
-    --------
-    >>> held = Attributes(np.array([0, 1, 1]), [None, None], b"id\\0a\\0", np.array([0, 5]))
-    >>> of_sets(held, [2, 0, 1], lambda attributes: attributes.get("id"))
-    ['a', None, 'a']
-    """
-    if not isinstance(held, Attributes):
-        return [own(held[node]) for node in nodes]
-    numbers = held.number[list(nodes)].tolist() if len(nodes) else []
-    known = {number: own(held.mapping(number)) for number in {*numbers}}
-    return [known[number] for number in numbers]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page.attribute_words import nodes_with_words
+from blockml.page.attributes import Attributes
 from blockml.text.plurals import counted
 
 #: Levels after which an XPath starts again, and maximum characters of all XPaths: per node, and a constant added to
@@ -106,6 +107,58 @@ class Nodes:
             0
         ]  # a root's parent is -1
         return found
+
+    def innermost(self, elements: NDArray[np.integer], places: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Return (n_places,) the innermost of some elements around each node of ``places``, or itself; -1 without one.
+
+        Parameters
+        ----------
+        elements
+            (n_elements,) some elements, in document order.
+        places
+            (n_places,) nodes; -1 is outside of all elements.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> nodes = blockml.parse("<ul><li>a<ul><li>b</ul>c</ul>d").nodes
+        >>> nodes.innermost(nodes.indices("li"), np.flatnonzero(nodes.tag == 0)).tolist()
+        [4, 7, 4, -1]
+        """
+        if not len(elements):
+            return np.full(len(places), -1, dtype=np.int32)
+        ends = self.end[elements]
+        n_begun = elements.searchsorted(places, side="right")  # elements that begin at or before the place
+        if (ends[:-1] <= elements[1:]).all():  # none is in another one
+            is_open = (n_begun > 0) & (ends[n_begun - 1] > places)
+            return np.where(is_open, elements[n_begun - 1], -1).astype(np.int32)
+        # The innermost one is the last of its level that begins before the place. An element's level counts those that
+        # are open where it begins.
+        ended = np.sort(ends)
+        numbers = np.arange(1, len(elements) + 1)
+        levels = numbers - ended.searchsorted(elements, side="right")
+        keys = np.sort(levels * (len(elements) + 1) + numbers)
+        open_at = n_begun - ended.searchsorted(places, side="right")
+        last = keys.searchsorted(open_at * (len(elements) + 1) + n_begun, side="right") - 1
+        number = keys[last] % (len(elements) + 1)
+        return np.where(open_at > 0, elements[number - 1], -1).astype(np.int32)
+
+    def attribute_sets(self, nodes: Sequence[int]) -> tuple[list[Mapping[str, str]], list[int]]:
+        """Return the distinct attribute sets of some nodes (n,), and (n,) the place of each node's set among them.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> nodes = blockml.parse("<p id=a>One<p>Two<p id=a>Three").nodes
+        >>> nodes.attribute_sets(nodes.indices("p").tolist())
+        ([{'id': 'a'}, {}], [0, 1, 0])
+        """
+        held = self.attributes
+        if not isinstance(held, Attributes):
+            return [held[node] for node in nodes], list(range(len(nodes)))
+        numbers = held.number[list(nodes)].tolist() if len(nodes) else []
+        places = {number: place for place, number in enumerate(dict.fromkeys(numbers))}
+        return [held.mapping(number) for number in places], [places[number] for number in numbers]
 
     def with_words(self, words: tuple[bytes, ...], *, any_case: bool = False) -> Mapping[bytes, list[int]]:
         """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values; cached.

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
-from blockml.page.attributes import of_sets
 from blockml.parsing.style_rules import Hiding, HidingSelector, StyleSheets, hiding_of, shows
 
 __all__ = ["HiddenText", "hidden_text", "hiding_names", "mark_hidden"]
@@ -73,7 +72,8 @@ def _hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[
         elements = np.flatnonzero(
             (nodes.flags & _MARKED > 0) & (nodes.tag != 0) & (n_before[nodes.end] > n_before[:-1])
         )
-        own[elements] = of_sets(nodes.attributes, elements.tolist(), _by_attributes)
+        sets, of_element = nodes.attribute_sets(elements.tolist())
+        own[elements] = np.array(list(map(_by_attributes, sets)), dtype=np.int8)[of_element]
     if "style" in nodes.names and page.utf8 is not None and len(flags):
         _add_rules(page, kept, own)
     return _inherited(nodes, own) if np.count_nonzero(own) else None
