@@ -234,22 +234,26 @@ class _Splitter:
                 yield tuple(run)
                 run, used = [], 0
             elif run and max(used + size, self._slice_size(run[0], block)) > room:
-                first, moved = len(run), 0  # headings at the end go on with what is below them, if they are short
-                while first and _announces(run[first - 1], block) and 2 * moved <= self.room:
-                    above = run[first - 1]
-                    most = max(self._size_of(above) + moved + size, self._slice_size(above, block))
-                    if most > room and not isinstance(above, Heading):
-                        break
-                    first -= 1
-                    moved += self._size_of(run[first])
-                if not first or 2 * moved > self.room:
-                    first, moved = len(run), 0
+                first = self._first_moved(run, block, room)
                 yield tuple(run[:first])
-                run, used = run[first:], moved
+                run = run[first:]
+                used = self._size(run)
             run.append(block)
             used += size
         if run:
             yield tuple(run)
+
+    def _first_moved(self, run: Sequence[Block], block: Block, room: int) -> int:
+        """Return from where the end of a run goes on with the block below it: headings, if they are short."""
+        first, moved = len(run), 0
+        while first and _announces(run[first - 1], block) and 2 * moved <= room - 2:
+            above = run[first - 1]
+            most = max(self._size_of(above) + moved + self._size_of(block), self._slice_size(above, block))
+            if most > room and not isinstance(above, Heading):
+                break
+            first -= 1
+            moved += self._size_of(above)
+        return first if first and 2 * moved <= room - 2 else len(run)
 
     def _is_apart(self, before: Block, block: Block) -> bool:
         """Tell whether a slice of the text can't have a block directly after another one."""
@@ -533,12 +537,8 @@ class _Splitter:
                 return ()
             part = replace(block, content=content)
             start, end = self._place(block)
-            left = sum(sum(map(len, inline_text(piece).split())) for piece in sentences[:first])
-            for match in _LETTERS.finditer(self.text, start, end):
-                start = match.start() + left
-                left -= len(match[0])
-                if left < 0:
-                    break
+            _, start = self._letters("".join(map(inline_text, sentences[:first])), start, end)
+            start, _ = self._letters(inline_text(content), start, end)
             self.found[id(part)] = (part, start, end)
             return (part,)
         if isinstance(block, List | Table):

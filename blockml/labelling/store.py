@@ -190,8 +190,8 @@ class LabelStore:
             place = self._place(page)
             place.mkdir(parents=True, exist_ok=True)
             _copy_page(self._source(page)[1], place)
-            has_flag = UNFINISHED_FLAG in (_meta(place).get("flags") or ())  # as earlier versions wrote it
-            _write_meta(place, meta | {"flags": [*flags, UNFINISHED_FLAG]} if has_flag else meta)
+            if UNFINISHED_FLAG not in (_meta(place).get("flags") or ()):  # else it goes after the labels are in place
+                _write_meta(place, meta)
             write_labels(place / "labels.jsonl", parsed.blocks.texts, labels, is_unfinished=not done)
             _write_meta(place, meta)
             page.state = "done" if done else UNFINISHED_FLAG

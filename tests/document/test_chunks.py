@@ -97,6 +97,16 @@ def test_a_heading_ends_no_chunk() -> None:
     assert [chunk.headings for chunk in chunks] == [(), (), *[("Cats",)] * (len(chunks) - 2)]
 
 
+@pytest.mark.parametrize("length", [20, 32, 40, 45])
+@pytest.mark.parametrize("kind", ["text", "markdown"])
+def test_a_line_that_announces_a_cut_paragraph_ends_no_chunk(length: int, kind: str) -> None:
+    """The room that its first part leaves for the line above it is used for that, up to half of a chunk."""
+    line = "a" * length + ":"
+    chunks = extracted(f"<h1>A</h1><p>{'ab ' * 12}<p>{line}<p>{WORDS * 12}").chunks(100, kind)
+    (chunk,) = [chunk.text for chunk in chunks if line in chunk.text]
+    assert "The cat sat" in chunk.partition(line)[2]
+
+
 def test_parts_of_tables_repeat_the_header() -> None:
     """Rows stay whole, and a short header is above each part in Markdown and HTML, but not in text."""
     rows = "".join(f"<tr><td>{n}<td>value {n}" for n in range(40))

@@ -139,13 +139,12 @@ def line_blocks(source: str, stream: BinaryIO, fields: RecordFields, limit: int)
     first, size = 1, 0
     error: str | None = None
     while True:
-        is_first, error = error is not None, None
+        may_be_partial, error = error is not None, None
         try:
             for line, length in bounded_lines(stream, _line_limit(Reading(limit))):
-                if is_first and not _is_record(line):
-                    is_first = False  # the end of a damaged line
+                is_partial, may_be_partial = may_be_partial and not _is_record(line), False
+                if is_partial:  # the end of a damaged line
                     continue
-                is_first = False
                 lines.append((line, length))
                 size += len(line)
                 if size >= UNIT_BYTES or len(lines) == UNIT_PAGES:
