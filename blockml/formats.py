@@ -37,18 +37,12 @@ __all__ = ["CHUNK_FORMATS", "FORMATS", "check_options", "find_chunks", "render",
 
 #: A line of Markdown that starts a heading, quotation, list item, table or code block.
 _MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
-#: Metadata in front matter, and characters that YAML doesn't allow unescaped, or reads as line breaks.
+#: Metadata in the header of TEI, and in front matter.
+_TEI_FIELDS = ("title", "authors", "published", "site_name", "description", "language", "keywords")
 _FRONT_FIELDS = (
-    "title",
-    "authors",
-    "published",
-    "modified",
-    "site_name",
-    "description",
-    "language",
-    "keywords",
-    "image",
-)
+    "title", "authors", "published", "modified", "site_name", "description", "language", "keywords", "image",
+)  # fmt: skip
+#: Characters that YAML doesn't allow unescaped, or reads as line breaks.
 _YAML_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 #: Bytes reserved for the JSON around lists, and for warnings.
 _FRAME = 1000
@@ -116,12 +110,16 @@ def _html(extraction: Extraction, *, document: Document, **_: object) -> str:
 def _tei(extraction: Extraction, *, document: Document, **_: object) -> str:
     from blockml.writers.tei import write_tei
 
-    budget, metadata = Budget(extraction.page), extraction.metadata
-    names = ("title", "authors", "published", "site_name", "description", "language", "keywords")
-    header = {name: getattr(metadata, name) for name in names} | {"url": metadata.canonical_url or extraction.page.url}
-    text = write_tei(document, budget, header=header)
+    budget = Budget(extraction.page)
+    text = write_tei(document, budget, header=_described(extraction, _TEI_FIELDS))
     extraction.add_warnings(budget.warnings)
     return text
+
+
+def _described(extraction: Extraction, names: Iterable[str]) -> dict[str, Any]:
+    """Return some fields of the metadata by name, and the address of the page as ``url``."""
+    metadata = extraction.metadata
+    return {name: getattr(metadata, name) for name in names} | {"url": metadata.canonical_url or extraction.page.url}
 
 
 def _markdown(extraction: Extraction, *, document: Document, with_title: bool, front_matter: bool, **_: object) -> str:
@@ -140,9 +138,8 @@ def _front_matter(extraction: Extraction, budget: Budget) -> str:
 
     Values are JSON, which is YAML too, with escapes for what YAML reads as a line break or does not allow.
     """
-    metadata, lines = extraction.metadata, list[str]()
-    values = {name: getattr(metadata, name) for name in _FRONT_FIELDS}
-    for name, value in {**values, "url": metadata.canonical_url or extraction.page.url}.items():
+    lines: list[str] = []
+    for name, value in _described(extraction, _FRONT_FIELDS).items():
         written = _YAML_ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
         if value and budget.spend(len(name) + len(written) + 3, "front matter"):
             lines.append(f"{name}: {written}\n")
@@ -256,9 +253,10 @@ def _rows_of(
     part: ChunkBlocks, rows: Sequence[int], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[int, ...]:
     """Return the blocks of the page with text in a chunk, given all kept ones and their places in the text."""
-    low, high = int(ends.searchsorted(part.start)), int(starts.searchsorted(part.end, "right"))
     if part.start < part.end:
         low, high = int(ends.searchsorted(part.start, "right")), int(starts.searchsorted(part.end))
+    else:  # the blocks at this place
+        low, high = int(ends.searchsorted(part.start)), int(starts.searchsorted(part.end, "right"))
     found: list[int] = []
     for first, last in sorted({(block.first, block.last) for block in part.blocks if block.first >= 0}):
         low = bisect_left(rows, first, low, high)
@@ -363,8 +361,7 @@ def render(
     options |= {"paragraphs": bool(paragraphs), "chunk_size": chunk_size, "language": bool(language)}
     options["front_matter"] = front_matter
     if format in _OF_DOCUMENTS:
-        document = extraction.document
-        options["document"] = document.without(*omitted) if omitted else document
+        options["document"] = extraction.document.without(*omitted)
     return FORMATS[format](extraction, **options)
 
 

@@ -43,8 +43,6 @@ def without(document: Document, kinds: Collection[str]) -> Document:
     """Return a document without some of :data:`KINDS`: see :meth:`blockml.document.nodes.Document.without`."""
     for kind in kinds:
         check_name("kind of content", kind, KINDS)
-    if not kinds:
-        return document
     return replace(document, children=tuple(_Filter(frozenset(kinds)).blocks(document.children)))
 
 
