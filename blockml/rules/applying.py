@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from blockml.page import Page, Reason
 from blockml.page.lazy import LazySequence
 from blockml.page.metadata import Metadata
 from blockml.page.subtrees import nearest
-from blockml.rules.rules import DECIDING, AnyRules, SiteRules, read_rules
+from blockml.rules.rules import DECIDING, DESCRIBING, AnyRules, SiteRules, read_rules
 from blockml.rules.selectors import Mask, Selector, SelectorTree
 from blockml.text.plurals import counted
 
@@ -136,8 +136,8 @@ def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decisi
     return changed, RuleMatches(counts, by_rule.tolist(), large, removed_nodes=node_action[:-1] == "drop")
 
 
-def matching(sites: Sequence[SiteRules], page: Page) -> list[Match]:
-    """Match the rules of a page's site. Of several layouts of a site, the first whose ``within`` matches counts."""
+def matching(sites: Sequence[SiteRules], page: Page, kinds: Collection[str] = (*DECIDING, *DESCRIBING)) -> list[Match]:
+    """Match the rules of some kinds of a page's site; of its layouts, the first whose ``within`` matches counts."""
     tree = SelectorTree(page.nodes)
     found = list[Match]()
     layouts, decided = Counter(rules.site for rules in sites if "within" in rules.selectors), set[str]()
@@ -147,7 +147,7 @@ def matching(sites: Sequence[SiteRules], page: Page) -> list[Match]:
             if rules.site in decided or not any(selector.select(tree).any() for selector in limits):
                 continue
             decided.add(rules.site)
-        found += [Match(*rule, mask=rule[-1].select(tree)) for rule in rules.named()]
+        found += [Match(*rule, mask=rule[-1].select(tree)) for rule in rules.named() if rule[1] in kinds]
     return found
 
 
@@ -204,7 +204,7 @@ def metadata_by_rules(rules: AnyRules, page: Page, declared: Metadata) -> Metada
     >>> found.title, found.authors, found.published, found.sources
     ('Cats', ('Ann Lee',), '2024-05-03', {'authors': 'rule', 'published': 'rule'})
     """
-    values = read_metadata(matching(read_rules(rules).at(page.url), page), page)
+    values = read_metadata(matching(read_rules(rules).at(page.url), page, DESCRIBING), page)
     sources = {**declared.sources, **dict.fromkeys(values, "rule")}
     return replace(declared, **values, sources=sources) if values else declared
 
