@@ -278,9 +278,11 @@ class Options:
         limits = {name: getattr(self.limits, name) for name in Limits.__slots__}
         labels = {name: sorted(values[name]) for name in ("include", "exclude")}
         lists = {name: list(values[name]) for name in ("fields", "languages")}
-        from blockml.rules import read_rules
+        rules = self.rules
+        if rules is not None:
+            from blockml.rules import read_rules  # only if some are given
 
-        rules = None if self.rules is None else read_rules(self.rules).digest
+            rules = read_rules(rules).digest
         return {**values, **labels, **lists, "limits": limits, "detector": detector, "rules": rules}
 
 

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from blockml.decision.prediction import Prediction
 from blockml.extractors.base import Extractor, Traits
 from blockml.page import Page
-from blockml.rules import AnyRules, block_rules, matching, read_rules
+from blockml.rules import AnyRules, block_rules, has_match, matching, read_rules
 
 __all__ = ["RulesExtractor"]
+
+#: Fields whose elements have the content, if a site has rules with one of them.
+_CONTAINERS = frozenset({"within", "keep"})
 
 
 @dataclass(eq=False, repr=False)
@@ -56,8 +59,8 @@ class RulesExtractor(Extractor):
     def matches(self, page: Page) -> bool:
         """Tell whether a page's site has rules, and the page a layout of theirs."""
         found = matching(read_rules(self.rules).at(page.url, any_site=False), page)
-        wanted = [mask for kind, mask in zip(found.kinds, found.masks, strict=True) if kind in {"within", "keep"}]
-        return any(mask.any() for mask in wanted) if wanted else "drop" in found.kinds
+        kinds = {match.kind for match in found}
+        return "drop" in kinds if _CONTAINERS.isdisjoint(kinds) else has_match(found, *_CONTAINERS)
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score blocks that are kept by 1, others by 0."""
@@ -67,15 +70,15 @@ class RulesExtractor(Extractor):
         """Score blocks, with a remark if no rule applies to the page."""
         found = matching(read_rules(self.rules).at(page.url), page)
         rule, action = block_rules(found, page)
-        if {"within", "keep"}.isdisjoint(found.kinds):
-            kept = (action != "drop") & ("drop" in found.kinds)
+        kinds = {match.kind for match in found}
+        if _CONTAINERS.isdisjoint(kinds):
+            kept = (action != "drop") & ("drop" in kinds)
         else:
             kept = (action == "keep") | ((action == "") & (rule >= 0))
-        has_matches = any(mask.any() for mask in found.masks)
-        remark = () if kept.any() or has_matches else (f"no rule of {self.id} matches the page",)
+        remark = () if kept.any() or has_match(found, *kinds) else (f"no rule of {self.id} matches the page",)
         return Prediction(kept.astype(np.float32), remarks=remark)
 
     def explain(self, page: Page) -> tuple[str, ...]:
         """Name the rule that decides about each block."""
         found = matching(read_rules(self.rules).at(page.url), page)
-        return tuple(found.names[rule] if rule >= 0 else "" for rule in block_rules(found, page)[0].tolist())
+        return tuple(found[rule].name if rule >= 0 else "" for rule in block_rules(found, page)[0].tolist())

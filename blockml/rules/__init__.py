@@ -4,7 +4,15 @@ In come rules (TOML or a mapping), a page and a decision about it; out come the 
 Every package that extracts may import it; it imports pages, metadata and the decision, and knows no extractor.
 """
 
-from blockml.rules.applying import RuleMatches, apply_rules, block_rules, matching, metadata_by_rules, tally_notes
+from blockml.rules.applying import (
+    RuleMatches,
+    apply_rules,
+    block_rules,
+    has_match,
+    matching,
+    metadata_by_rules,
+    tally_notes,
+)
 from blockml.rules.compiling import compile_selector
 from blockml.rules.rules import EXAMPLE, AnyRules, Rules, SiteRules, read_rules
 
@@ -17,6 +25,7 @@ __all__ = [
     "apply_rules",
     "block_rules",
     "compile_selector",
+    "has_match",
     "matching",
     "metadata_by_rules",
     "read_rules",

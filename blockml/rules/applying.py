@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from blockml.page import Page, Reason
 from blockml.page.lazy import LazySequence
 from blockml.page.metadata import Metadata
 from blockml.page.subtrees import nearest
-from blockml.rules.rules import DECIDING, AnyRules, SiteRules, read_rules
+from blockml.rules.rules import DECIDING, DESCRIBING, AnyRules, SiteRules, read_rules
 from blockml.rules.selectors import Mask, Selector, SelectorTree
 from blockml.text.plurals import counted
 
@@ -41,7 +41,6 @@ class RuleMatches:
     counts: Mapping[str, int]
     by_block: Sequence[str]  #: (n_blocks,) name of the rule that decided about each block; empty without one.
     large: tuple[str, ...] = ()  #: Names of rules that removed more than half of the page's certain words.
-    remarks: tuple[str, ...] = ()  #: Sentences about the page.
     removed_nodes: NDArray[np.bool_] | None = None  #: (n_nodes,) what rules remove, with or without text.
 
     def matched(self) -> list[str]:
@@ -77,14 +76,13 @@ def tally_notes(rules: AnyRules, tally: Counter[str]) -> list[str]:
     return [*notes, f"no page had the sites of {counted(untried, 'rule')}"] if untried else notes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Matched:
-    """The rules of a page whose layout it has, with the elements that each matches."""
+class Match(NamedTuple):
+    """A rule of a page's site and layout, with the elements that it matches."""
 
-    names: list[str]
-    kinds: list[str]
-    selectors: list[Selector]
-    masks: list[Mask]
+    name: str
+    kind: str
+    selector: Selector
+    mask: Mask
 
 
 def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decision, RuleMatches]:
@@ -115,19 +113,19 @@ def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decisi
     """
     rules = read_rules(rules)
     found = matching(rules.at(page.url), page)
-    counts = {name: int(mask.sum()) for name, mask in zip(found.names, found.masks, strict=True)}
+    names, counts = [match.name for match in found], {match.name: int(match.mask.sum()) for match in found}
     node_rule, node_action = node_rules(found, page)
     number, action = node_rule[page.blocks.parent], node_action[page.blocks.parent]
     kept = np.where(action == "", decision.kept, action == "keep")
     removed, added = decision.kept & ~kept, kept & ~decision.kept
-    by_rule = np.array([*found.names, ""], dtype=object)[np.where(action == "", -1, number)]
+    by_rule = np.array([*names, ""], dtype=object)[np.where(action == "", -1, number)]
 
     def reasons() -> tuple[Reason, ...]:
         before = np.array([*decision.reasons, None], dtype=object)[:-1]
         before[removed], before[added] = Reason.REMOVED_BY_RULE, Reason.KEPT_BY_RULE
         return tuple(before.tolist())
 
-    large = _large(page, decision, removed, number, found.names)
+    large = _large(page, decision, removed, number, names)
     remarks = [f"the rule {name} removes more than half of the words that certainly are content" for name in large]
     if page.url is None and any(site != "*" for site in rules.by_site):
         remarks.append("the page has no address, so that only the rules for * apply")
@@ -135,14 +133,13 @@ def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decisi
         decision, kept=kept, reasons=LazySequence(len(kept), reasons), overruled=decision.overruled & ~kept | removed,
         remarks=(*decision.remarks, *remarks),
     )  # fmt: skip
-    removed_nodes = node_action[:-1] == "drop"
-    return changed, RuleMatches(counts, by_rule.tolist(), large, tuple(remarks), removed_nodes)
+    return changed, RuleMatches(counts, by_rule.tolist(), large, removed_nodes=node_action[:-1] == "drop")
 
 
-def matching(sites: Sequence[SiteRules], page: Page) -> Matched:
-    """Match the rules of a page's site. Of several layouts of a site, the first whose ``within`` matches counts."""
+def matching(sites: Sequence[SiteRules], page: Page, kinds: Collection[str] = (*DECIDING, *DESCRIBING)) -> list[Match]:
+    """Match the rules of some kinds of a page's site; of its layouts, the first whose ``within`` matches counts."""
     tree = SelectorTree(page.nodes)
-    found = Matched([], [], [], [])
+    found = list[Match]()
     layouts, decided = Counter(rules.site for rules in sites if "within" in rules.selectors), set[str]()
     for rules in sites:
         if layouts[rules.site] > 1 and "within" in rules.selectors:
@@ -150,15 +147,16 @@ def matching(sites: Sequence[SiteRules], page: Page) -> Matched:
             if rules.site in decided or not any(selector.select(tree).any() for selector in limits):
                 continue
             decided.add(rules.site)
-        for name, kind, selector in rules.named():
-            found.names.append(name)
-            found.kinds.append(kind)
-            found.selectors.append(selector)
-            found.masks.append(selector.select(tree))
+        found += [Match(*rule, mask=rule[-1].select(tree)) for rule in rules.named() if rule[1] in kinds]
     return found
 
 
-def block_rules(found: Matched, page: Page) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+def has_match(found: Sequence[Match], *kinds: str) -> bool:
+    """Tell whether a rule of some kinds matches an element."""
+    return any(match.kind in kinds and bool(match.mask.any()) for match in found)
+
+
+def block_rules(found: Sequence[Match], page: Page) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
     """Return (n_blocks,) the number of the rule that decides about each block, -1 without one, and what it does.
 
     That is ``keep``, ``drop``, or empty: the extractor decides.
@@ -167,18 +165,17 @@ def block_rules(found: Matched, page: Page) -> tuple[NDArray[np.int64], NDArray[
     return rule[page.blocks.parent], action[page.blocks.parent]
 
 
-def node_rules(found: Matched, page: Page) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+def node_rules(found: Sequence[Match], page: Page) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
     """Return (n_nodes + 1,) the rule and its action, as of :func:`block_rules`, of each node and of what has none."""
     nodes = page.nodes
     rule_at = np.full(len(nodes) + 1, -1)
     # On the same element, within comes before keep, and keep before drop; of equal ones the first rule decides.
-    order = sorted((DECIDING.index(kind), -number) for number, kind in enumerate(found.kinds) if kind in DECIDING)
-    for _, negative in order:
-        rule_at[:-1][found.masks[-negative]] = -negative
-    limits = [number for number, kind in enumerate(found.kinds) if kind == "within" and found.masks[number].any()]
-    outside = limits[0] if limits else -1
+    deciding = [(number, match) for number, match in enumerate(found) if match.kind in DECIDING]
+    for number, match in sorted(deciding, key=lambda item: (DECIDING.index(item[1].kind), -item[0])):
+        rule_at[:-1][match.mask] = number
+    outside = next((number for number, match in deciding if match.kind == "within" and match.mask.any()), -1)
     rule = rule_at[np.append(nearest(nodes, rule_at[:-1] >= 0), -1)]
-    kinds = np.array([*found.kinds, ""])
+    kinds = np.array([*(match.kind for match in found), ""])
     action = np.where(kinds[rule] == "within", "", kinds[rule])
     if outside >= 0:
         action = np.where(rule < 0, "drop", action)
@@ -207,15 +204,15 @@ def metadata_by_rules(rules: AnyRules, page: Page, declared: Metadata) -> Metada
     >>> found.title, found.authors, found.published, found.sources
     ('Cats', ('Ann Lee',), '2024-05-03', {'authors': 'rule', 'published': 'rule'})
     """
-    values = read_metadata(matching(read_rules(rules).at(page.url), page), page)
+    values = read_metadata(matching(read_rules(rules).at(page.url), page, DESCRIBING), page)
     sources = {**declared.sources, **dict.fromkeys(values, "rule")}
     return replace(declared, **values, sources=sources) if values else declared
 
 
-def read_metadata(found: Matched, page: Page) -> dict[str, Any]:
+def read_metadata(found: Sequence[Match], page: Page) -> dict[str, Any]:
     """Read the fields of metadata that rules matched; fields without a value are missing."""
     values: dict[str, Any] = {}
-    for kind, mask, selector in zip(found.kinds, found.masks, found.selectors, strict=True):
+    for _, kind, selector, mask in found:
         if kind in VALUE_READERS and kind not in values and (elements := np.flatnonzero(mask)[:_MOST_VALUES].tolist()):
             values[kind] = VALUE_READERS[kind]([element_value(page, node, selector.attribute) for node in elements])
     return {kind: value for kind, value in values.items() if value}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from blockml.errors import UsageError, check_name
-from blockml.rules.rules import AnyRules, SiteRules, read_rules
+from blockml.rules.rules import DESCRIBING, AnyRules, SiteRules, read_rules
 from blockml.rules.selectors import Named, Selector
 from blockml.storage.names import safe_file_name
 
@@ -69,7 +69,7 @@ def _notes(to: str, layouts: Sequence[SiteRules]) -> Iterator[str]:
         yield f"{to} has one layout for each site: the selectors of {len(layouts)} layouts were joined"
     if len(_selectors(layouts, "within", "keep")) > 1 and to in {"miniflux", "freshrss"}:
         yield f"{to} repeats what is in two containers, such as a headline in an article"
-    if kinds & {"title", "authors", "published"} and to in {"miniflux", "freshrss", "trafilatura"}:
+    if not kinds.isdisjoint(DESCRIBING) and to in {"miniflux", "freshrss", "trafilatura"}:
         yield f"{to} has no selectors of metadata, which were left out"
 
 
@@ -90,11 +90,13 @@ def _value(selector: Selector) -> str:
     return f"{selector.xpath}/@content" if Named("meta") in tests and not selector.attribute else selector.xpath
 
 
-def _css(selectors: Sequence[Selector]) -> str:
-    """Return one CSS selector for several; raises UsageError for XPath."""
-    if xpath := next((selector.text for selector in selectors if not selector.is_css), None):
+def _feed_css(layouts: Sequence[SiteRules]) -> tuple[str, str]:
+    """Return the CSS selectors of content and of what is dropped; raises UsageError for XPath."""
+    chosen = _selectors(layouts, "within", "keep"), _selectors(layouts, "drop")
+    if xpath := next((selector.text for selectors in chosen for selector in selectors if not selector.is_css), None):
         raise UsageError(f"only rules in CSS can be exported to programs that read CSS, and this is XPath: {xpath}")
-    return ", ".join(selector.text for selector in selectors)
+    within, drop = (", ".join(selector.text for selector in selectors) for selectors in chosen)
+    return within, drop
 
 
 def _ftr(_site: str, layouts: Sequence[SiteRules]) -> str:
@@ -102,7 +104,7 @@ def _ftr(_site: str, layouts: Sequence[SiteRules]) -> str:
     contents = [_selectors([layout], "within", "keep") for layout in layouts]
     lines = [f"body: {_outermost(content)}" for content in contents if content]
     lines += [f"strip: {selector.xpath}" for selector in _selectors(layouts, "drop")]
-    for kind, name in (("title", "title"), ("authors", "author"), ("published", "date")):
+    for kind, name in zip(DESCRIBING, ("title", "author", "date"), strict=True):
         lines += [f"{name}: {_value(selector)}" for selector in _selectors(layouts, kind)]
     return "\n".join([*(" ".join(line.split()) for line in lines), "prune: no", "tidy: no", ""])
 
@@ -115,7 +117,7 @@ def _outermost(content: Sequence[Selector]) -> str:
 
 
 def _miniflux(_site: str, layouts: Sequence[SiteRules]) -> str:
-    within, drop = (_css(_selectors(layouts, *kinds)) for kinds in (("within", "keep"), ("drop",)))
+    within, drop = _feed_css(layouts)
     lines = [f"scraper rules: {within}"] if within else []
     if drop:  # a string of Go
         lines.append(f"content rewrite rules: remove({json.dumps(drop, ensure_ascii=False)})")
@@ -123,7 +125,7 @@ def _miniflux(_site: str, layouts: Sequence[SiteRules]) -> str:
 
 
 def _freshrss(_site: str, layouts: Sequence[SiteRules]) -> str:
-    within, drop = (_css(_selectors(layouts, *kinds)) for kinds in (("within", "keep"), ("drop",)))
+    within, drop = _feed_css(layouts)
     lines = [f"article CSS selector on original website: {within or 'body'}"]
     return "\n".join([*lines, *([f"CSS selector of the elements to remove: {drop}"] if drop else []), ""])
 
@@ -142,13 +144,10 @@ def _scrapy(site: str, layouts: Sequence[SiteRules]) -> str:
     name = f"{'Site' if name[0].isdigit() else ''}{name}Item"
     within = _union(_selectors(layouts, "within", "keep")) or "//body"
     drop = _union(_selectors(layouts, "drop"))
-    values = {
-        kind: " | ".join(map(_value, found))
-        for kind in ("title", "authors", "published")
-        if (found := _selectors(layouts, kind))
-    }
+    chosen = {kind: _selectors(layouts, kind) for kind in DESCRIBING}
+    values = {kind: " | ".join(map(_value, found)) for kind, found in chosen.items() if found}
     fields = "\n".join(f"    {kind} = scrapy.Field()" for kind in ("text", *values))
-    chosen = "\n".join(f"        {kind!r}: {xpath!r}," for kind, xpath in values.items())
+    lines = "\n".join(f"        {kind!r}: {xpath!r}," for kind, xpath in values.items())
     shown = "".join(c for c in site if c.isprintable() and c not in '"\\')  # in a docstring
     return f'''"""Item of the pages of {shown}."""
 
@@ -162,7 +161,7 @@ class {name}(scrapy.Item):
     within = {within!r}
     drop = {drop!r}
     values = {{
-{chosen}
+{lines}
     }}
 
     @classmethod

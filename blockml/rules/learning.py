@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.rules.applying import VALUE_READERS, block_rules, element_value, matching, read_metadata
+from blockml.rules.applying import VALUE_READERS, Match, block_rules, element_value, has_match, matching, read_metadata
 from blockml.rules.candidates import RulesPage, candidates
 from blockml.rules.rules import DECIDING, DESCRIBING, SiteRules, read_rules
 
@@ -36,7 +36,6 @@ class Learnt:
     rules: SiteRules | None  #: None if no element contains the content.
     pages: int
     f1: float  #: Mean F1 of words by cross-validation; 0 for a page without content of the rules.
-    low: float  #: Lower end of its 95 % interval.
     matches: float  #: Share of the pages that a container matched, likewise.
     agreement: Mapping[str, float]  #: Share of the pages whose title, authors and date agree, likewise.
     failures: tuple[tuple[str, float, str], ...]  #: The worst pages: id, F1 and how they fail.
@@ -71,46 +70,44 @@ def learn_layout(site: str, samples: Sequence[RulesPage]) -> Learnt:
     for fold in range(n_folds):
         rules = _learn(site, [table for number, table in enumerate(tables) if number % n_folds != fold])
         for number in range(fold, len(samples), n_folds):
-            results[number] = (0.0, "no container") if rules is None else measure_rules(rules, samples[number])
-            if rules is not None:
-                page = samples[number].page
-                read[number] = read_metadata(matching([rules], page), page)
-    scores = np.array([score for score, _ in results])
-    agreement = {}
-    rules = _learn(site, tables)
-    for kind in [] if rules is None else [kind for kind in DESCRIBING if kind in rules.selectors]:
-        pairs = [(getattr(sample.metadata, kind), one.get(kind)) for sample, one in zip(samples, read, strict=True)]
-        told = [_agree(kind, wanted, found) for wanted, found in pairs if wanted]
-        if sum(told) >= _AGREED * len(told):
-            agreement[kind] = sum(told) / len(told)
+            found = [] if rules is None else matching([rules], samples[number].page)
+            results[number] = measure_rules(found, samples[number])
+            read[number] = read_metadata(found, samples[number].page)
+    agreement, rules = dict[str, float](), _learn(site, tables)
     if rules is not None:
+        shares = {kind: _share_agreed(kind, samples, read) for kind in DESCRIBING if kind in rules.selectors}
+        agreement = {kind: share for kind, share in shares.items() if share >= _AGREED}
         stay = {kind: found for kind, found in rules.selectors.items() if kind in DECIDING or kind in agreement}
         rules = replace(rules, selectors=stay)
     worst = sorted((score, sample.id, how) for (score, how), sample in zip(results, samples, strict=True) if how)[:3]
-    deviation = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0
     return Learnt(
-        rules, len(samples), float(scores.mean()), float(scores.mean() - 1.96 * deviation),
+        rules, len(samples), float(np.mean([score for score, _ in results])),
         sum(how != "no container" for _, how in results) / len(results), agreement,
         tuple((name, score, how) for score, name, how in worst),
     )  # fmt: skip
 
 
-def measure_rules(rules: SiteRules, sample: RulesPage) -> tuple[float, str]:
+def _share_agreed(kind: str, samples: Sequence[RulesPage], read: Sequence[Mapping[str, Any]]) -> float:
+    """Return the share of the pages with a value of a field of metadata from which rules read the same."""
+    pairs = [(getattr(sample.metadata, kind), one.get(kind)) for sample, one in zip(samples, read, strict=True)]
+    return float(np.mean([_agree(kind, wanted, found) for wanted, found in pairs if wanted]))
+
+
+def measure_rules(found: Sequence[Match], sample: RulesPage) -> tuple[float, str]:
     """Return the F1 of the words that rules keep of a page, and how they fail; empty from an F1 of .95 on."""
-    found = matching([rules], sample.page)
-    rule, action = block_rules(found, sample.page)
-    if not any(mask.any() for kind, mask in zip(found.kinds, found.masks, strict=True) if kind == "within"):
+    if not has_match(found, "within"):
         return 0.0, "no container"
+    rule, action = block_rules(found, sample.page)
     kept = (action == "") & (rule >= 0)
     words = sample.page.blocks.n_words * sample.known
     shared, n_kept, n_wanted = (float(words[mask].sum()) for mask in (kept & sample.wanted, kept, sample.wanted))
-    score = float(_f1(np.array(shared), np.array(n_kept), np.array(n_wanted)))
+    score = float(_f1(shared, n_kept, n_wanted))
     how = f"loses {1 - shared / n_wanted:.0%}" if n_wanted and shared < n_wanted else ""
     extra = f"adds {1 - shared / n_kept:.0%}" if n_kept and shared < n_kept else ""
     return score, "" if score >= 0.95 else ", ".join(filter(None, (how, extra)))
 
 
-def _f1(shared: NDArray[Any], kept: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.float64]:
+def _f1(shared: Any, kept: Any, wanted: Any) -> NDArray[np.float64]:  # noqa: ANN401 (numbers or arrays)
     """Return F1 of words; 1 if nothing is wanted and nothing is kept."""
     total = np.asarray(kept + wanted, dtype=float)
     return np.where(total > 0, 2 * shared / np.where(total > 0, total, 1), 1.0)
@@ -175,9 +172,7 @@ class _Search:
             of = mask if drop else ~mask
             changes = np.stack([table.sums(table.wanted * of), table.sums(table.words * of)], axis=1)
             shared, n_kept = np.append(changes, np.zeros((1, 2)), axis=0)[rows].T * (-1 if drop else 1)
-            total += _f1(
-                shared + table.wanted[mask].sum(), n_kept + table.words[mask].sum(), np.asarray(table.wanted.sum())
-            )
+            total += _f1(shared + table.wanted[mask].sum(), n_kept + table.words[mask].sum(), table.wanted.sum())
         return total / len(self.tables)
 
 

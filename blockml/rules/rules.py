@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,12 @@ _LEARNT = "learnt"
 ANY_SITE = "*"
 #: Maximum bytes of a file, layouts of a site, and selectors of a layout.
 _MOST_BYTES, _MOST_LAYOUTS, _MOST_SELECTORS = 64 << 20, 20, 200
+#: Maximum names joined by dots in a key, whose square is the time of tomllib; a string with so many is refused, too.
+_MOST_NAMES = 100
+_LONG_KEY = re.compile(
+    rf"""(?:(?<![\w-])[\w-]+|(?<!\\)"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+    rf"""(?:[ \t]*\.[ \t]*(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')){{{_MOST_NAMES}}}"""
+)
 #: The smallest file of rules, for help texts.
 EXAMPLE = '["cats.example"]\ndrop = ".newsletter"\n'
 
@@ -154,7 +161,10 @@ def read_rules(rules: AnyRules) -> Rules:
     if len(content) > _MOST_BYTES:
         raise UsageError(f"rules may have at most {_MOST_BYTES >> 20} MB", source=path)
     try:
-        return _read(tomllib.loads(content.decode("utf-8")), str(path))
+        text = content.decode("utf-8")
+        if _LONG_KEY.search(text):
+            raise UsageError(f"at most {_MOST_NAMES} names may be joined by dots", source=path)
+        return _read(tomllib.loads(text), str(path))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"not a TOML file of rules ({error}); the smallest one is:\n{EXAMPLE}", source=path) from error
 
@@ -167,12 +177,18 @@ def _read(tables: Mapping[str, Any], source: str | None) -> Rules:
         if not site or "/" in site or " " in site:
             raise UsageError("the name of a table must be a site, such as cats.example, or *", source=place)
         items: Sequence[Any] = value if isinstance(value, list) else [value]
-        found = tuple(_read_site(site, item, place) for item in items)
-        if len(found) > _MOST_LAYOUTS or any(len([*item.named()]) > _MOST_SELECTORS for item in found):
+        before = by_site.get(site, ())  # under the same name in another spelling
+        if len(before) + len(items) > _MOST_LAYOUTS or any(_n_selectors(item) > _MOST_SELECTORS for item in items):
             limits = f"{_MOST_LAYOUTS} layouts, each with at most {_MOST_SELECTORS} selectors"
             raise UsageError(f"a site may have at most {limits}", source=place)
-        by_site[site] = (*by_site.get(site, ()), *found)
+        by_site[site] = (*before, *(_read_site(site, item, place) for item in items))
     return Rules(MappingProxyType(by_site), source)
+
+
+def _n_selectors(table: object) -> int:
+    """Return the number of selectors in a table, before any is compiled."""
+    values = [value for kind, value in table.items() if kind != _LEARNT] if isinstance(table, Mapping) else []
+    return sum(len(value) if isinstance(value, list | tuple) else 1 for value in values)
 
 
 def _read_site(site: str, table: object, place: str) -> SiteRules:

@@ -33,8 +33,6 @@ _HOLDS: Mapping[str, Callable[[str, str], bool]] = {
     "*=": lambda text, value: value in text,
     "^=": lambda text, value: text.startswith(value),
     "$=": lambda text, value: text.endswith(value),
-    "~=": lambda text, value: value in text.split(),
-    "|=": lambda text, value: text == value or text.startswith(f"{value}-"),
 }
 
 
@@ -71,9 +69,9 @@ class SelectorTree:
         return "".join(self.nodes.texts), starts
 
     @cached_property
-    def siblings(self) -> _Groups:
+    def siblings(self) -> _Siblings:
         """Nodes by parent."""
-        return _Groups.of(self.nodes.parent)
+        return _Siblings(self.nodes.parent)
 
 
 def _sets_with(held: Attributes, part: bytes) -> Iterable[int]:
@@ -85,22 +83,15 @@ def _sets_with(held: Attributes, part: bytes) -> Iterable[int]:
         place = held.pairs.find(part, int(held.ends[number]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """Nodes in groups, each in document order."""
+class _Siblings:
+    """Nodes in groups by parent, each in document order."""
 
-    order: NDArray[np.int64]  #: (n_nodes,) nodes, group after group.
-    start: NDArray[np.int64]  #: (n_nodes,) where the group of each of them starts in ``order``.
-    end: NDArray[np.int64]  #: (n_nodes,) where it ends.
-
-    @classmethod
-    def of(cls, key: NDArray[np.int32]) -> _Groups:
-        """Group nodes by a key."""
-        order = np.argsort(key, kind="stable")
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = np.diff(key[order]) != 0
+    def __init__(self, parent: NDArray[np.int32]) -> None:
+        self.order = order = np.argsort(parent, kind="stable")  #: (n_nodes,) nodes, group after group.
+        new = np.diff(parent[order], prepend=-2) != 0  # roots have the parent -1
         group, starts = np.cumsum(new) - 1, np.append(np.flatnonzero(new), len(order))
-        return cls(order, starts[group], starts[group + 1])
+        #: (n_nodes,) where the group of each of them starts in ``order``, and where it ends.
+        self.start, self.end = starts[group], starts[group + 1]
 
     def counts(self, marked: Mask, *, after: bool = False) -> NDArray[np.int64]:
         """Return (n_nodes,) number of marked nodes before each node in its group, or ``after`` it."""

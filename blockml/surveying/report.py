@@ -35,17 +35,8 @@ __all__ = ["TABLES", "Survey", "survey"]
 
 #: Tables of a survey.
 TABLES = (
-    "sites",
-    "kinds",
-    "patterns",
-    "templates",
-    "lines",
-    "pages",
-    "confidence",
-    "changes",
-    "changed_pages",
-    "rules",
-)
+    "sites", "kinds", "patterns", "templates", "lines", "pages", "confidence", "changes", "changed_pages", "rules",
+)  # fmt: skip
 #: Maximum number of sites whose pages are shown; the table of sites has all.
 _SHOWN_SITES = 20
 #: Maximum characters of a text that is compared with its page for a view.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,19 +48,18 @@ class RuleCounts:
 
 def rule_rows(now: RuleCounts, before: RuleCounts | None) -> list[dict[str, Any]]:
     """Return the rows of the table of rules: those that match less than they did first, then by site and rule."""
-    earlier: Mapping[tuple[str, str], int] = {} if before is None else before.matched
+    before = before or RuleCounts()
     rows = []
-    for site, rule in sorted({*now.matched, *earlier}):
-        n_pages, n_before = now.pages[site], 0 if before is None else before.pages[site]
+    for site, rule in sorted({*now.matched, *before.matched}):
+        n_pages, n_before = now.pages[site], before.pages[site]
         if not n_pages:
             continue
-        share = now.matched.get((site, rule), 0) / n_pages
-        share_before = earlier.get((site, rule), 0) / n_before if n_before else None
-        rows.append(
-            {"site": site, "rule": rule, "pages": n_pages, "matched": now.matched.get((site, rule), 0), "share": share,
-             "share_before": share_before,
-             "matches_less": share_before is not None and _fell(share, n_pages, share_before, n_before)}
-        )  # fmt: skip
+        matched = now.matched.get((site, rule), 0)
+        share = matched / n_pages
+        share_before = before.matched.get((site, rule), 0) / n_before if n_before else None
+        less = share_before is not None and _fell(share, n_pages, share_before, n_before)
+        rows.append({"site": site, "rule": rule, "pages": n_pages, "matched": matched, "share": share,
+                     "share_before": share_before, "matches_less": less})  # fmt: skip
     return sorted(rows, key=lambda row: not row["matches_less"])
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,19 +44,16 @@ class SiteResult:
     pages: int
     learnt: Learnt | None  #: None with too few pages.
     against: str  #: ``labels`` or ``decisions``.
-    reason: str = ""  #: Why there are no rules; empty if there are some.
+    reason: str = ""  #: Why the rules were refused; empty if they were accepted.
 
     def __str__(self) -> str:
-        found = f"{self.site}: "
-        if self.learnt is None:
-            return f"{found}refused: {self.reason}"
-        measured = (
-            f"F1 {self.learnt.f1:.3f} against {self.against}, matches {self.learnt.matches:.0%} of "
-            f"{counted(self.pages, 'page')}"
-        )
-        shown = ", ".join(f"{name} {how}" for name, _, how in self.learnt.failures)
-        fails = f"; fails: {shown}" if shown else ""
-        return f"{found}refused: {self.reason}: {measured}{fails}" if self.reason else f"{found}{measured}{fails}"
+        parts = [self.site, *([f"refused: {self.reason}"] if self.reason else [])]
+        if self.learnt is not None:
+            matches = f"matches {self.learnt.matches:.0%} of {counted(self.pages, 'page')}"
+            failures = ", ".join(f"{name} {how}" for name, _, how in self.learnt.failures)
+            fails = f"; fails: {failures}" if failures else ""
+            parts.append(f"F1 {self.learnt.f1:.3f} against {self.against}, {matches}{fails}")
+        return ": ".join(parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -145,12 +144,11 @@ def _by_site(pages: AnyPages, site: str | None) -> dict[str, list[LabelledPage |
         url = page.get("url") if isinstance(page, Mapping) else page.url
         name = site or split_host(url or declared_url(_load(page)[0]))[0]
         if name:
-            drawn = zlib.crc32(str(url or number).encode("utf-8", "replace"))
-            found[name].append((drawn, number, page))
+            found[name].append((zlib.crc32(str(url or number).encode("utf-8", "replace")), number, page))
             if len(found[name]) >= 2 * MOST_PAGES:
-                found[name] = sorted(found[name], key=lambda item: item[:2])[:MOST_PAGES]
-    chosen = {name: sorted(items, key=lambda item: item[:2])[:MOST_PAGES] for name, items in found.items()}
-    return {name: [page for *_, page in sorted(items, key=lambda item: item[1])] for name, items in chosen.items()}
+                found[name] = heapq.nsmallest(MOST_PAGES, found[name])
+    chosen = {name: sorted(heapq.nsmallest(MOST_PAGES, items), key=itemgetter(1)) for name, items in found.items()}
+    return {name: [page for *_, page in items] for name, items in chosen.items()}
 
 
 def _load(page: Any) -> tuple[Any, Any]:  # noqa: ANN401 (a page of any kind)

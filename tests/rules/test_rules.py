@@ -74,6 +74,29 @@ def test_what_is_not_a_file_is_named(tmp_path: Path) -> None:
         read_rules({"a.example": {"drop": [f"p{n}" for n in range(201)]}})
 
 
+def test_limits_count_before_selectors_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site with too many selectors or layouts is refused without compiling one, in any spelling of its name."""
+    monkeypatch.setattr("blockml.rules.rules.compile_selector", None)
+    path = tmp_path / "rules.toml"
+    path.write_text(f'["a.example"]\ndrop = {json.dumps([f"p{n}" for n in range(28_000)])}\n')
+    layouts: list[dict[str, str]] = [{}] * 11
+    for rules in (path, {"a.example": [{"drop": "p"}] * 21}, {"a.example": layouts, "A.example": layouts}):
+        with pytest.raises(UsageError, match="at most 20 layouts, each with at most 200 selectors"):
+            read_rules(rules)
+
+
+@pytest.mark.parametrize("name", ["a", '"a"', "'a'", '"\\""'])
+@pytest.mark.parametrize("dot", [".", " .\t"])
+@pytest.mark.parametrize("line", ["[{}]", "[[{}]]", "{} = 1", "x = {{ y = 1, {} = 2 }}", 'x = """\n", {}'])
+def test_keys_of_many_names_are_refused(tmp_path: Path, line: str, dot: str, name: str) -> None:
+    """A dotted key, whose time would be quadratic, is refused before the file is read as TOML."""
+    path = tmp_path / "rules.toml"
+    for n_names, message in ((125_000, "at most 100 names may be joined by dots"), (100, "unknown field|not a TOML")):
+        path.write_text(line.format(dot.join([name] * n_names)))
+        with pytest.raises(UsageError, match=message):
+            read_rules(path)
+
+
 def test_rules_survive_writing_and_pickling(tmp_path: Path) -> None:
     """Rules are the same after they were written, read and pickled, whatever their selectors contain."""
     rules = read_rules(
