@@ -88,10 +88,11 @@ def titles(context: PageContext) -> tuple[str, str]:
 
 def title_overlap(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
     """Compare the words of blocks with those of the title and of the description."""
-    title, description = map(set, token_lists(titles(context)))
-    unique, in_title, described = counts = np.zeros((3, len(context)))
     blocks = np.flatnonzero((context.words > 0) & (context.words <= 3 * TITLE_WORDS)).tolist()
-    for block, words in zip(blocks, token_lists([context.blocks.texts[block] for block in blocks]), strict=True):
+    tokens = token_lists([*titles(context), *(context.blocks.texts[block] for block in blocks)])
+    title, description = map(set, tokens[:2])
+    unique, in_title, described = counts = np.zeros((3, len(context)))
+    for block, words in zip(blocks, tokens[2:], strict=True):
         if not (title.isdisjoint(words) and description.isdisjoint(words)):
             different = set(words)
             counts[:, block] = len(different), len(different & title), len(different & description)
