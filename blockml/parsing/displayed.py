@@ -129,7 +129,7 @@ def _is_word_mark(nodes: Nodes, node: int) -> bool:
 
 
 def _paragraph(nodes: Nodes, node: int) -> int:
-    """Return the paragraph that starts with the bullet of an item; -1 if the mark is no bullet."""
+    """Return the paragraph that starts with the bullet of an item; -1 if the mark is not a bullet."""
     texts = [nodes.texts[text] for text in range(node, int(nodes.end[node])) if nodes.tag[text] == 0]
     if "".join(texts).strip() not in _BULLETS:
         return -1
@@ -237,9 +237,11 @@ class _Edited:
                 text = _ESCAPED.sub(r"\2", text)
             if "[" in text:
                 text = _SHORTCODE.sub("", text)
-            if text is not self.texts[node] and text.strip():
+            if text == self.texts[node]:
+                continue
+            if text.strip():
                 self.texts[node] = text
-            elif not text.strip():
+            else:
                 self.leave_out([node])
 
     def leave_out_links_back(self) -> None:
