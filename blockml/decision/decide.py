@@ -150,12 +150,13 @@ def _decide(
         by_score = mean_over_units(scores, outline, tables=False) >= threshold
     scored = ScoredPage(outline, prediction, by_score, by_model)
     kept = by_score
-    removals: list[tuple[Reason, NDArray[np.bool_]]] = []
+    overriding: list[tuple[Reason, NDArray[np.bool_]]] = []  # changes by rules after the scores, in order
     for reason, rule in REMOVALS:
         if (found := rule(policy, scored)) is not None:
-            removals.append((reason, found & kept))
+            overriding.append((reason, found & kept))
             kept = kept & ~found
-    remark = comments_remark(page, by_score, by_score & ~kept) if kept is not by_score else None
+    comments = next((found for reason, found in overriding if reason is Reason.COMMENT), None)
+    remark = None if comments is None else comments_remark(page, by_score, comments)
     cut = cut_remark(outline, kept) if policy.rule == "expected_f1" else None
     by_rules, by_default = kept, by_model & (kept | ~by_score)
     posts = _posts(policy, page, prediction, kept | by_default)
@@ -164,6 +165,7 @@ def _decide(
         from blockml.decision.threads import thread_changes
 
         added, beside = thread_changes(posts, page.blocks, kept, likely, by_default)
+        overriding += [(Reason.KEPT_WITH_POST, added), (Reason.REMOVED_WITH_POST, beside)]
         kept = (kept | added) & ~beside
     # The confidence is that of the scores, without labels that were included or excluded.
     if policy.rule == "expected_f1" and prediction.matrix is not None:
@@ -196,10 +198,8 @@ def _decide(
             found[prediction.removed & ~by_score & (prediction.scores >= threshold)] = Reason.TEMPLATE
         if declared is not None:
             found[declared & by_score & (by_policy < threshold)] = Reason.DECLARED
-        if posts:
-            removals.extend(((Reason.KEPT_WITH_POST, added), (Reason.REMOVED_WITH_POST, beside)))
-        for reason, removed in (*removals, (Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)):
-            found[removed] = reason
+        for reason, changed in (*overriding, (Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)):
+            found[changed] = reason
         return tuple(found.tolist())
 
     return Decision(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,12 @@ def test_messages_about_scripts_go() -> None:
     assert removed(f"{TEXT}<noscript>{message}</noscript>") == [message]
     assert removed(f"<noscript>{message}</noscript>") == []
     assert removed(f"{TEXT}<noscript>The pond is deep.</noscript><p>{message}") == []
+
+
+def test_hidden_words_are_not_counted_as_comments() -> None:
+    """Text that is left out because it is hidden is not in the warning about readers' comments."""
+    html = (Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html").read_text(encoding="utf-8")
+    line = f"<p>The pond is deep<span hidden>{SHORT * 20}</span> and clear in the second week of May.</p>"
+    result = blockml.extract(html.replace("</p>", f"</p>{line * 3}", 1))
+    assert "hidden" in {str(reason) for reason in result.reasons}
+    assert not any("readers' comments" in text for text in result.warnings)
