@@ -77,10 +77,11 @@ class Decompressed(io.RawIOBase):
         self._n_read = stream.tell() if stream.seekable() else 0  # offset of the end of the input
         self._n_given = 0
         self._waiting = b""  # output after damage
-        self._is_lost = False  # no frame follows the damage
+        self.is_lost = False  #: Whether nothing can be read after damage.
         self.offset = self._n_read  #: Offset of the current frame in the file.
         self.position = 0  #: Position of its content.
-        self.damage: tuple[int, int] | None = None  #: Offset and position of the last damaged frame.
+        self.damaged_offset = 0  #: Offset of the last damaged frame.
+        self.damaged_position = 0  #: Position of its content.
 
     def readable(self) -> bool:
         """Return True."""
@@ -107,16 +108,15 @@ class Decompressed(io.RawIOBase):
             output, self._waiting = self._waiting, b""
             return output
         error: Exception | None = None
-        offset = 0
         while True:
             try:
-                found = None if self._is_lost else self._next()
+                found = None if self.is_lost else self._next()
             except DAMAGED as damage:
                 if error is None:
-                    error, offset = damage, self.offset
-                    self.damage = offset, self.position
-                self._is_lost = True  # if the file can't be read
-                self._is_lost = not self._search()
+                    error = damage
+                    self.damaged_offset, self.damaged_position = self.offset, self.position
+                self.is_lost = True  # if the file can't be read
+                self.is_lost = not self._search()
                 continue
             if found == b"":
                 continue
@@ -127,12 +127,7 @@ class Decompressed(io.RawIOBase):
             self._waiting = output
             after = f"; reading went on at byte {self.offset:,}" if output else f", which has {self._n_read:,} bytes"
             kind = EOFError if isinstance(error, EOFError) and not output else OSError
-            raise kind(f"{error}, from byte {offset:,} of the compressed data{after}") from error
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether nothing can be read after damage."""
-        return self._is_lost
+            raise kind(f"{error}, from byte {self.damaged_offset:,} of the compressed data{after}") from error
 
     @abstractmethod
     def _next(self) -> bytes | None:

@@ -76,7 +76,7 @@ class _Pieces:
     @property
     def damaged_from(self) -> int:
         """Position of the content of the last damaged frame."""
-        return self._frames.damage[1] if self._frames and self._frames.damage else 0
+        return self._frames.damaged_position if self._frames else 0
 
 
 class _Members:
@@ -101,12 +101,12 @@ class _Members:
     @property
     def damaged(self) -> int:
         """Offset of the last damaged member."""
-        return self._unzip.damage[0] if self._unzip.damage else self._unzip.offset
+        return self._unzip.damaged_offset
 
     @property
     def damaged_from(self) -> int:
         """Position of the content of the last damaged member."""
-        return self._unzip.damage[1] if self._unzip.damage else 0
+        return self._unzip.damaged_position
 
     def read(self) -> bytes:
         """Return the next piece; empty at the end.

@@ -7,31 +7,22 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, S
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from blockml.document.lists import block_span
 from blockml.document.nodes import (
     Block,
-    Cell,
     Code,
-    Definitions,
-    Description,
     Document,
-    Figure,
     Heading,
-    Item,
     List,
-    Note,
     Paragraph,
-    Quotation,
-    Row,
     Table,
     Term,
     children_of,
     inline_text,
     text_of,
 )
-from blockml.document.pieces import Pieces
+from blockml.document.pieces import Pieces, standing, with_children
 
 __all__ = ["ChunkBlocks", "split_document"]
 
@@ -169,7 +160,7 @@ class _Splitter:
         for _, group in groupby(blocks, lambda block: (type(block), block.node)):
             parts = [*group]
             if len(parts) > 1 and isinstance(parts[0], List | Table):
-                merged = _with_children(parts[-1], [child for part in parts for child in children_of(part)])
+                merged = with_children(parts[-1], [child for part in parts for child in children_of(part)])
                 self.found[id(merged)] = (merged, *self._place_of(parts))
                 found.append(merged)
             else:
@@ -293,7 +284,7 @@ class _Splitter:
         elif isinstance(block, Table):
             yield from self._rows(block, around)
         elif children := children_of(block):
-            yield from self._wrapped(children, lambda inner: _with_children(block, inner), around)
+            yield from self._wrapped(children, lambda inner: with_children(block, inner), around)
         else:
             yield block
 
@@ -343,16 +334,7 @@ class _Splitter:
 
     def _alone(self, block: Block) -> int:
         """Return the size of a block without the containers around it, but for those that it can't be without."""
-        inner: Any = (block,)
-        if isinstance(block, Cell):
-            inner = (Row(block.first, block.last, block.node, inner),)
-        if isinstance(block, Cell | Row):
-            inner = (Table(block.first, block.last, block.node, inner),)
-        elif isinstance(block, Item):
-            inner = (List(block.first, block.last, block.node, inner, block.number is not None),)
-        elif isinstance(block, Term | Description):
-            inner = (Definitions(block.first, block.last, block.node, inner),)
-        return self._length(inner)
+        return self._length((standing(block),))
 
     def _extra(self, block: Block, around: Around) -> int:
         """Return the size that containers add to a block in them, such as the indent of its first line."""
@@ -375,7 +357,7 @@ class _Splitter:
         while n_header < len(table.rows) and all(cell.header for cell in table.rows[n_header].cells):
             n_header += 1
         header = table.rows[:n_header]
-        size = self._length((_with_children(table, header),)) if header else 0
+        size = self._length((with_children(table, header),)) if header else 0
         is_short = 0 < _SMALL * size <= self.room
         yield from self._short(table.caption)
         is_first = True
@@ -385,13 +367,13 @@ class _Splitter:
             if is_first or not is_short or not self.repeats_header(size):
                 is_first = False
                 return part
-            found = _with_children(table, (*header, *children_of(part)))
+            found = with_children(table, (*header, *children_of(part)))
             self.found[id(found)] = (found, *self._place(part))
             return found
 
         reserve = size if is_short else 0
         yield from self._wrapped(
-            table.rows, lambda rows: _with_children(table, rows), around, finish=with_header, reserve=reserve
+            table.rows, lambda rows: with_children(table, rows), around, finish=with_header, reserve=reserve
         )
 
     def _lines(self, code: Code, around: Around) -> Iterator[Block]:
@@ -545,10 +527,10 @@ class _Splitter:
             children = children_of(block) if isinstance(block, List) else block.rows
             used, first = 0, len(children)
             while first and (
-                (used := used + self._length((_with_children(block, children[first - 1 : first]),))) <= self.overlap + 2
+                (used := used + self._length((with_children(block, children[first - 1 : first]),))) <= self.overlap + 2
             ):
                 first -= 1
-            return (_with_children(block, children[first:]),) if first < len(children) else ()
+            return (with_children(block, children[first:]),) if first < len(children) else ()
         return ()
 
     def _place_of(self, blocks: Sequence[Block]) -> tuple[int, int]:
@@ -578,24 +560,3 @@ def _announces(block: Block, following: Block | None = None) -> bool:
 
 def _inside(wrap: Callable[[tuple[Block, ...]], Block], around: Around, part: Block) -> Block:
     return around(wrap((part,)))
-
-
-def _with_children(block: Block, children: Sequence[Block]) -> Block:
-    """Return a container with other children."""
-    first, last = block_span(children)
-    name, inner = "children", tuple(children)
-    match block:
-        case List():
-            name = "items"
-        case Definitions():
-            name = "parts"
-        case Row():
-            name = "cells"
-        case Table():
-            return replace(block, first=first, last=last, rows=inner, caption=())  # type: ignore[arg-type]
-        case Figure():
-            return replace(block, first=first, last=last, children=inner, caption=())
-        case Quotation() | Item() | Description() | Cell() | Note():
-            pass
-    changes: dict[str, Any] = {name: inner}
-    return replace(block, first=first, last=last, **changes)

@@ -1,4 +1,4 @@
-"""Pieces of inline content, such as sentences, which can be joined again."""
+"""Pieces of blocks: sentences and the like, which can be joined again, and containers of some children."""
 
 from __future__ import annotations
 
@@ -6,14 +6,34 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from blockml.document.nodes import Break, Inline, Link, NoteReference, Span
+from blockml.document.lists import block_span
+from blockml.document.nodes import (
+    Block,
+    Break,
+    Cell,
+    Definitions,
+    Description,
+    Figure,
+    Inline,
+    Item,
+    Link,
+    List,
+    NoteReference,
+    Row,
+    Span,
+    Table,
+    Term,
+)
 
-__all__ = ["Pieces"]
+__all__ = ["Pieces", "standing", "with_children"]
 
 _Content: TypeAlias = tuple[Inline, ...]
 _Marked: TypeAlias = Span | Link | NoteReference
+
+#: Names of the children of containers, if not ``children``.
+_CHILDREN: dict[type[Block], str] = {List: "items", Definitions: "parts", Row: "cells", Table: "rows"}
 
 
 class Pieces:
@@ -109,3 +129,26 @@ def _trimmed(content: Sequence[Inline], *, is_end: bool) -> _Content:
             left.append(item)
             break
     return tuple(left) if is_end else tuple(reversed(left))
+
+
+def with_children(block: Block, children: Sequence[Block]) -> Block:
+    """Return a container with other children, and without a caption."""
+    changes: dict[str, Any] = {_CHILDREN.get(type(block), "children"): tuple(children)}
+    if isinstance(block, Table | Figure):
+        changes["caption"] = ()
+    first, last = block_span(children)
+    return replace(block, first=first, last=last, **changes)
+
+
+def standing(block: Block) -> Block:
+    """Return a block in the containers that it can't be without, such as a cell in a row of a table."""
+    inner: Any = (block,)
+    if isinstance(block, Cell):
+        inner = (Row(block.first, block.last, block.node, inner),)
+    if isinstance(block, Cell | Row):
+        return Table(block.first, block.last, block.node, inner)
+    if isinstance(block, Item):
+        return List(block.first, block.last, block.node, inner, block.number is not None)
+    if isinstance(block, Term | Description):
+        return Definitions(block.first, block.last, block.node, inner)
+    return block

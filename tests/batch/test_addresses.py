@@ -65,8 +65,22 @@ def test_wrong_tables_of_addresses_are_refused(tmp_path: Path, capsys: pytest.Ca
     assert main(["predict", str(page), "--urls", str(tmp_path / "urls.jsonl")]) == 2
     assert "row 1 has an address that is not a text: ['https://a.example/']" in capsys.readouterr().err
     assert main(["predict", str(page), "--urls", str(page)]) == 2
+    with pytest.raises(UsageError, match="name 2 has another address for 'a' than a name before it"):
+        blockml.predict(str(page), urls={"a.html": "https://a.example/", "a": "https://b.example/"})
     with pytest.raises(UsageError, match="urls are for files"):
         blockml.predict([b"<p>x"], urls={"1": "https://cats.example/"})
+
+
+def test_only_one_suffix_of_a_name_is_left_out(tmp_path: Path) -> None:
+    """The addresses of ``a.htm.html`` and ``a.htm`` are those of two files."""
+    urls = tmp_path / "urls.csv"
+    for name in ("a.htm.html", "a.htm"):
+        (tmp_path / name).write_text("<p>x", encoding="utf-8")
+    names = {str(tmp_path / name): f"https://cats.example/{name}" for name in ("a.htm.html", "a.htm")}
+    urls.write_text("path,url\n" + "".join(f"{name},{url}\n" for name, url in names.items()), encoding="utf-8")
+    for source in (urls, names):
+        found = blockml.predict(list(names), urls=source)
+        assert sorted(str(record["url"]) for record in found) == sorted(names.values())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")

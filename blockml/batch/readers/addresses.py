@@ -29,18 +29,31 @@ class PageAddresses:
 
     Examples
     --------
-    >>> known = PageAddresses({"cats/a.html": "https://cats.example/a", "b": "https://cats.example/b"}, "urls.csv")
+    >>> known = read_addresses({"cats/a.html": "https://cats.example/a", "b": "https://cats.example/b"})
     >>> known.of("pages/cats/a.html", "cats/a"), known.of("pages/b.html.gz", "b"), known.of("pages/c.html", "c")
     ('https://cats.example/a', 'https://cats.example/b', None)
     """
 
-    def __init__(self, by_name: Mapping[str, str], source: str) -> None:
-        self._by_name = {_key(name): url for name, url in by_name.items()}
+    def __init__(self, source: str) -> None:
+        self.by_name: dict[str, str] = {}  #: Names without suffixes.
         self.source = source  #: Name of the table in messages.
+
+    def add(self, name: str, url: str, number: int, what: str = "row") -> None:
+        """Add the address of a file; ``number`` is that of its row in messages, or of what else it is called.
+
+        Raises
+        ------
+        UsageError
+            The file has another address.
+        """
+        if self.by_name.setdefault(_key(name), url) != url:
+            raise UsageError(
+                f"{what} {number} has another address for {name!r} than a {what} before it", source=self.source
+            )
 
     def of(self, path: str, page_id: str) -> str | None:
         """Return the address of a page file; None if the table has none."""
-        return self._by_name.get(_key(name_text(path))) or self._by_name.get(_key(page_id))
+        return self.by_name.get(_key(name_text(path))) or self.by_name.get(_key(page_id))
 
     def check(self, files: Iterable[tuple[str, str]]) -> None:
         """Check that one of the first files, given as path and id, has an address.
@@ -53,12 +66,12 @@ class PageAddresses:
         first = list(islice(files, _CHECKED))
         if not any(self.of(*file) for file in first):
             what = f"the first file is {first[0][0]!r}, with the id {first[0][1]!r}" if first else "there are no files"
-            named = f"; the first name is {next(iter(self._by_name))!r}" if self._by_name else ""
+            named = f"; the first name is {next(iter(self.by_name))!r}" if self.by_name else ""
             raise UsageError(f"has no address of a page file; {what}{named}", source=self.source)
 
     def digest(self) -> str:
         """Return a hash of all names and addresses, to compare two runs."""
-        rows = "".join(f"{name}\n{url}\n" for name, url in sorted(self._by_name.items()))
+        rows = "".join(f"{name}\n{url}\n" for name, url in sorted(self.by_name.items()))
         return hashlib.sha256(rows.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
@@ -83,10 +96,12 @@ def read_addresses(source: str | os.PathLike[str] | Mapping[str, str]) -> PageAd
         ``source`` has another type, is not a table, lacks one of the columns, or has two addresses for a file.
     """
     if isinstance(source, Mapping):
-        for name, url in source.items():
+        found = PageAddresses("urls")
+        for number, (name, url) in enumerate(source.items(), start=1):
             check_type("a name in urls", name, str, os.PathLike, legal="a str or a path")
             check_type("an address in urls", url, str, legal="a str")
-        return PageAddresses({os.fsdecode(name): url for name, url in source.items()}, "urls")
+            found.add(os.fsdecode(name), url, number, "name")
+        return found
     check_type("urls", source, str, os.PathLike, legal="a table's path, or a mapping from file names to addresses")
     path = Path(source)
     try:
@@ -95,23 +110,21 @@ def read_addresses(source: str | os.PathLike[str] | Mapping[str, str]) -> PageAd
         raise UsageError(str(error), source=path) from error
     if path.exists() and not is_table(path):
         raise UsageError("is not a table of addresses, such as a CSV with the columns path and url", source=path)
-    found: dict[str, str] = {}
+    found = PageAddresses(str(source))
     names: list[str] | None = None
-    key = url = ""
+    name_column = url_column = ""
     for number, row in enumerate(table_rows(path), start=1):
         if names is None:
             names = list(row)
-            key, url = _columns(names, path)
-        if is_empty(row.get(key)) or is_empty(row.get(url)):
+            name_column, url_column = _columns(names, path)
+        if is_empty(row.get(name_column)) or is_empty(address := row.get(url_column)):
             continue
-        if not isinstance(row[url], str):
-            raise UsageError(f"row {number} has an address that is not a text: {row[url]!r}", source=path)
-        name, address = _text(row[key]), row[url].strip()
-        if found.setdefault(_key(name), address) != address:
-            raise UsageError(f"row {number} has another address for {name!r} than a row before it", source=path)
-    if not found:
+        if not isinstance(address, str):
+            raise UsageError(f"row {number} has an address that is not a text: {address!r}", source=path)
+        found.add(_text(row[name_column]), address.strip(), number)
+    if not found.by_name:
         raise UsageError("has no row with a name and an address below the names of its columns", source=path)
-    return PageAddresses(found, str(source))
+    return found
 
 
 def _text(cell: Any) -> str:  # noqa: ANN401 (a cell of any type)
