@@ -129,7 +129,7 @@ def _is_word_mark(nodes: Nodes, node: int) -> bool:
 
 
 def _paragraph(nodes: Nodes, node: int) -> int:
-    """Return the paragraph that starts with the bullet of an item; -1 if the mark is no bullet."""
+    """Return the paragraph that starts with the bullet of an item; -1 if the mark is not a bullet."""
     texts = [nodes.texts[text] for text in range(node, int(nodes.end[node])) if nodes.tag[text] == 0]
     if "".join(texts).strip() not in _BULLETS:
         return -1
