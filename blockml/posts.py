@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -27,7 +27,7 @@ __all__ = ["ThreadPost", "find_posts"]
 #: Words in the attributes of authors, dates and quotations.
 _MARK_WORDS = (b"author", b"user", b"creator", b"member", b"profile", b"nick", b"date", b"time", b"post", b"publish",
                b"quote", b"message", b"signature", b"/~", b"/u/")  # fmt: skip
-#: Classes, ids and types of posts; those of threads stand for the first post.
+#: Classes, ids and types of posts. The type of a thread may be on its first post.
 _POST_CLASS = re.compile(
     r"(?<!\S)(?:c?post|postbit(?:legacy|im)?|postcontainer|post_block|blockpost|(?:user|thread|crawler|forum|topic)-post|tpost"
     r"|message|msg|(?:ips|js-|item)?comment|comments_subtree|reply|answer|question|discussionboard-content)(?!\S)",
@@ -144,6 +144,8 @@ def find_posts(page: Page, chosen: NDArray[np.bool_] | None = None) -> tuple[Thr
     >>> [(post.author, post.date, post.answers, post.header, post.body) for post in find_posts(page)]
     [('Ann', '2026-01-02', None, (0, 1), (2,)), ('Bo', '2026-01-03', 0, (3, 4), (5,))]
     """
+    if not len(page.blocks):
+        return ()
     candidates = _candidates(page.nodes)
     if len(candidates) < 2:
         return ()
@@ -248,9 +250,11 @@ class _Finder:
 
     def __init__(self, page: Page, candidates: Sequence[int]) -> None:
         self.page, self.nodes, self.blocks = page, page.nodes, page.blocks
+        self.links = page.nodes.indices("a")
         self.authors, self.dates, self.quotations = list[_Mark](), list[_Mark](), list[int]()
         self._read_marks(np.array(candidates))
         self.elements = self._with_marks(candidates)
+        self.line = line_numbers(page.blocks)
         self.skipped = {*self.elements, *self.quotations}
 
     def _read_marks(self, candidates: NDArray[np.int64]) -> None:
@@ -282,13 +286,9 @@ class _Finder:
             return _Mark(0, node, name)
         if not rank or (rank == _BY_ADDRESS and self.nodes.name(node) != "a"):
             return None
-        own = self.nodes.tag[node : self.nodes.end.item(node)]
-        links = (own == self.nodes.names.index("a")).nonzero()[0].tolist() if "a" in self.nodes.names else ()
-        texts = (
-            attributes.get("content", ""),
-            *(self._text(node + link) for link in links[:_FEW_BLOCKS]),
-            self._text(node),
-        )
+        first, last = self.links.searchsorted((node, self.nodes.end.item(node))).tolist()
+        links = self.links[first : min(last, first + _FEW_BLOCKS)].tolist()
+        texts = chain((attributes.get("content", ""),), map(self._text, (*links, node)))
         name = next((name for text in texts if (name := _name(text))), "")
         return _Mark(rank, node, name) if name else None
 
@@ -301,9 +301,9 @@ class _Finder:
                 return _Mark(0, node, date)
         text = self._text(node)
         date = None if _JOINED.match(text) else _date_in(text)
-        return (
-            _Mark(1 if any(map(str.isdigit, text)) and not _WHEN.fullmatch(text) else 2, node, date) if date else None
-        )
+        if not date:
+            return None
+        return _Mark(1 if any(map(str.isdigit, text)) and not _WHEN.fullmatch(text) else 2, node, date)
 
     def _text(self, node: int) -> str:
         """Return the text of an element of few blocks, or of a part of a short one; else an empty text."""
@@ -328,7 +328,8 @@ class _Finder:
         outers = dict(zip(candidates, nodes.innermost(own, nodes.parent[own]).tolist(), strict=True))
         within: dict[int, list[int]] = {node: [] for node in (-1, *candidates)}  # posts directly inside
         counts = {node: Counter[str]() for node in within}  # of the kinds of these, which move up many levels with them
-        firsts = {node for node in candidates if self._is_first(node)}
+        types = {node: nodes.attributes[node].get("itemtype", "") for node in candidates}
+        firsts = {node for node, type_ in types.items() if not _POST_TYPE.search(type_)}  # the others may be answers
         for node in reversed(candidates):
             posts, own_kinds, outer = within[node], kinds[node], outers[node]
             single = {kind for kind, n_posts in counts[node].items() if n_posts == 1} - own_kinds
@@ -338,8 +339,7 @@ class _Finder:
                 posts += [post for part in within[node] if part in parts for post in within[part]]
                 own_kinds.update(kind for part in parts for kind in kinds[part])
                 within[node], counts[node] = posts, Counter(kind for post in posts for kind in kinds[post])
-            is_thread = _THREAD_TYPE.search(nodes.attributes[node].get("itemtype", "")) is not None
-            is_wrapper = is_thread and not firsts.isdisjoint(posts)
+            is_wrapper = _THREAD_TYPE.search(types[node]) is not None and not firsts.isdisjoint(posts)
             is_post = bool(own_kinds) and not is_wrapper
             within[outer] += [node] if is_post else posts
             counts[outer].update(own_kinds if is_post else counts[node])
@@ -348,10 +348,6 @@ class _Finder:
             found.append(left.pop())
             left += within[found[-1]]
         return sorted(found)
-
-    def _is_first(self, post: int) -> bool:
-        """Tell whether a post inside a thread is not typed as an answer to the first one."""
-        return not _POST_TYPE.search(self.nodes.attributes[post].get("itemtype", ""))
 
     def posts(self) -> Iterator[ThreadPost]:
         """Iterate over the posts in order."""
@@ -362,32 +358,33 @@ class _Finder:
         rows = [order[begin:end] for begin, end in zip(first.tolist(), after.tolist(), strict=True)]
         bodies = self._bodies([self._main_parts(*post) for post in zip(self.elements, rows, strict=True)])
         authors, dates = self._by_post(elements, self.authors), self._by_post(elements, self.dates)
-        around = nodes.innermost(elements, nodes.parent[elements])
-        outer, has_outer = elements.searchsorted(around).tolist(), (around >= 0).tolist()
-        line, quoted = line_numbers(blocks), self._quoted(elements)
-        has_others = not all(map(self._is_comment, self.elements))
+        place_of = {post: place for place, post in enumerate(self.elements)}
+        outer = nodes.innermost(elements, nodes.parent[elements]).tolist()
+        quoted = self._quoted(elements)
+        is_comment = [*map(self._is_comment, self.elements)]
+        has_others = not all(is_comment)
         by_author: dict[str, int] = {}  # the last post of each
         for place, (post, own, body) in enumerate(zip(self.elements, rows, bodies, strict=True)):
             marks = authors.get(place, []), dates.get(place, [])
-            end, node = nodes.end.item(body), blocks.node[own]
-            start = (
-                body if body != post else self._after_header(own, line, [mark.node for mark in (*marks[0], *marks[1])])
-            )
-            above, inside = own[node < start], own[(node >= start) & (node < end)]
-            author, date = (_chosen(found, start, end) for found in marks)
-            lines = self._header_lines(above, line, author, date)
-            if date is None and (dated := self._dated_line(above, line)) is not None:
-                date = dated
-                lines.add(line.item(dated.node))
-            header = above[np.isin(line[above], list(lines))]
-            answers = outer[place] if has_outer[place] else quoted.get(place)
-            answers = by_author.get(answers) if isinstance(answers, str) else answers
+            start = body if body != post else self._after_header(own, [mark.node for mark in chain(*marks)])
+            # The blocks of a post are in order.
+            first, last = blocks.node[own].searchsorted((start, nodes.end.item(body))).tolist()
+            above = own[:first]
+            author, date = (_chosen(found, start, nodes.end.item(body)) for found in marks)
+            lines = self._header_lines(above, author, date)
+            if date is None and (date := self._dated_line(above)) is not None:
+                lines.add(self.line.item(date.node))
+            header = compress(above.tolist(), map(lines.__contains__, self.line[above].tolist()))
+            answers = place_of.get(outer[place], quoted.get(place))
+            if isinstance(answers, str):
+                answers = by_author.get(answers)
             if answers is None and place and self._answers_first(post):
                 answers = 0
             name = None if author is None else author.text
-            by_author.update({} if name is None else {name: place})
-            parts = (tuple(part.tolist()) for part in (header, inside, own))
-            is_remark = has_others and self._is_comment(post)
+            if name is not None:
+                by_author[name] = place
+            parts = tuple(header), tuple(own[first:last].tolist()), tuple(own.tolist())
+            is_remark = has_others and is_comment[place]
             yield ThreadPost(post, body, name, None if date is None else date.text, answers, is_remark, *parts)
 
     def _main_parts(self, post: int, rows: _Rows) -> list[int]:
@@ -483,44 +480,44 @@ class _Finder:
             found.setdefault(place, []).append(mark)
         return found
 
-    def _after_header(self, rows: _Rows, line: _Rows, marks: Sequence[int]) -> int:
+    def _after_header(self, rows: _Rows, marks: Sequence[int]) -> int:
         """Return the node after the last of the short first lines of a post with an author or a date."""
-        blocks = self.blocks
+        blocks, line = self.blocks, self.line
         marked = {*line[np.minimum(blocks.node.searchsorted(marks), len(line) - 1)].tolist()}
         after = 0
         for number in dict.fromkeys(line[rows].tolist()):
-            _, n_words, _ = self._line(line, number)
+            _, n_words, _ = self._line(number)
             if n_words > _LINE_WORDS:
                 break
             if number in marked:
                 after = int(line.searchsorted(number, side="right"))
         return blocks.node.item(after) if 0 < after < len(line) else -1
 
-    def _header_lines(self, above: _Rows, line: _Rows, *marks: _Mark | None) -> set[int]:
+    def _header_lines(self, above: _Rows, *marks: _Mark | None) -> set[int]:
         """Return the numbers of the short lines above a body that have its author or date."""
-        found: set[int] = set()
+        line, found = self.line, set[int]()
         for mark in marks:
             if mark is not None and len(above):
                 first, last = self.blocks.node.searchsorted((mark.node, self.nodes.end.item(mark.node))).tolist()
                 first = first if first < last else max(0, first - 1)  # it is a part of a block
                 numbers = {*line[first : max(last, first + 1)].tolist()} & {*line[above].tolist()}
-                lines = {number: self._line(line, number) for number in numbers}
+                lines = {number: self._line(number) for number in numbers}
                 short = [number for number, (_, n_words, _) in lines.items() if n_words <= _LINE_WORDS]
                 named = [number for number in short if mark.text in lines[number][2]]
                 found.update(named or short)
         return found
 
-    def _dated_line(self, above: _Rows, line: _Rows) -> _Mark | None:
+    def _dated_line(self, above: _Rows) -> _Mark | None:
         """Return the last short line above a body that has a date; its first block instead of a node."""
-        for number in dict.fromkeys(line[above][::-1].tolist()):
-            first, n_words, text = self._line(line, number)
+        for number in dict.fromkeys(self.line[above][::-1].tolist()):
+            first, n_words, text = self._line(number)
             if n_words <= _LINE_WORDS and not _JOINED.match(text) and (date := _date_in(text)):
                 return _Mark(1, first, date)
         return None
 
-    def _line(self, line: _Rows, number: int) -> tuple[int, int, str]:
+    def _line(self, number: int) -> tuple[int, int, str]:
         """Return the first block of a line, the number of its words, and its text if it is short."""
-        first, last = line.searchsorted((number, number + 1)).tolist()
+        first, last = self.line.searchsorted((number, number + 1)).tolist()
         n_words = int(self.blocks.n_words[first:last].sum())
         return first, n_words, " ".join(self.blocks.texts[first:last]) if n_words <= _LINE_WORDS else ""
 
@@ -548,13 +545,8 @@ class _Finder:
         """Tell whether a post is named as a comment and nothing else."""
         attributes = self.nodes.attributes[post]
         names = (attributes.get("class", ""), attributes.get("id", ""))
-        found = [
-            match[0].lower()
-            for pattern in (_POST_CLASS, _POST_ID)
-            for text in names
-            for match in pattern.finditer(text)
-        ]
-        return bool(found) and all("comment" in name for name in found)
+        found = [name for pattern in (_POST_CLASS, _POST_ID) for text in names for name in pattern.findall(text)]
+        return bool(found) and all("comment" in name.lower() for name in found)
 
     def _answers_first(self, post: int) -> bool:
         """Tell whether the first post is a question, and this one an answer."""
@@ -571,23 +563,26 @@ def _names_body(names: str) -> bool:
     return _BODY_CLASS.search(names) is not None
 
 
-def _chosen(marks: Iterable[_Mark], start: int, end: int) -> _Mark | None:
+def _chosen(marks: Sequence[_Mark], start: int, end: int) -> _Mark | None:
     """Return the best of some marks, the last one above the body, else the first one below or the last one in it.
 
     The body goes from the node ``start`` to ``end``.
     """
-    found = [*marks]
-    above = [mark for mark in found if mark.node < start]
-    below = [mark for mark in found if mark.node >= end]
-    chosen = above or below or found
-    best = min((mark.rank for mark in chosen), default=0)
-    chosen = [mark for mark in chosen if mark.rank == best]
-    return (chosen[0] if below and not above else chosen[-1]) if chosen else None
+    if not marks:
+        return None
+    above = [mark for mark in marks if mark.node < start]
+    below = [mark for mark in marks if mark.node >= end]
+    found = above or below or marks
+    best = min(mark.rank for mark in found)
+    chosen = [mark for mark in found if mark.rank == best]
+    return chosen[0] if below and not above else chosen[-1]
 
 
 def _name(text: str) -> str:
     """Return a text as a name without words such as "by"; empty if it isn't one."""
-    name = _BY.sub("", " ".join(text.split()), count=1) if _BY.match(text.strip()) else " ".join(text.split())
+    name = " ".join(text.split())
+    if by := _BY.match(name):
+        name = name[by.end() :]
     name = name.strip(" :,»·-")
     is_name = (
         0 < len(name) <= _NAME_LENGTH

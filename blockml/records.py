@@ -155,7 +155,7 @@ PAGE = (
     Field(
         "page_type",
         TEXT.or_null(),
-        "Type of the page, of its posts, declared or predicted: `article`, `forum`, `product`, `list` or `other`; null "
+        "Type of the page by its posts, declared or predicted: `article`, `forum`, `product`, `list` or `other`; null "
         "if unknown.",
         of_metadata=True,
     ),

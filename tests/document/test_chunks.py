@@ -244,6 +244,10 @@ def test_white_space_of_the_text_counts(html: str, size: int) -> None:
 def test_what_is_repeated_fits(html: str, size: int, overlap: int) -> None:
     """A chunk with what it repeats, and what is between, has at most the size; else it repeats nothing."""
     assert all(len(chunk.text) <= size for chunk in extracted(html).chunks(size, overlap=overlap))
+
+
+def test_sentences_are_repeated() -> None:
+    """A chunk repeats the last sentence of the chunk before it."""
     sentences = extracted("<p>The cat sat. It ate. It slept. It ran.").chunks(27, overlap=13)
     assert [chunk.text for chunk in sentences] == [
         "The cat sat.", "The cat sat. It ate.", "It ate. It slept.", "It slept. It ran.",

@@ -233,7 +233,7 @@ def test_rules_are_between_blocks() -> None:
     ]  # fmt: skip
 
 
-def test_check_boxes_of_cards_are_no_tasks() -> None:
+def test_check_boxes_of_cards_are_not_tasks() -> None:
     """An item of several paragraphs, such as a product that can be compared, has no state; one with a sublist has."""
     box = "<input type=checkbox>"
     page = f"<ul><li>{box}<p>Mill</p><p>$ 9</p></li></ul><p>x</p><ul><li>{box} Grind<ul><li>Rye</li></ul></li></ul>"
