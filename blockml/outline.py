@@ -12,10 +12,10 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Blocks, Page, Separator
+from blockml.page import Page
 from blockml.page.cached import cached_property
 
-__all__ = ["Outline", "UnitKind", "line_numbers"]
+__all__ = ["Outline", "UnitKind"]
 
 
 class UnitKind(Enum):
@@ -64,24 +64,6 @@ _SECTIONS = _NAMES[UnitKind.HEADING] | {"pre", "blockquote", "hr"}
 _LONG_CELL = 800
 #: Maximum lines per item of a plain list.
 _MAX_LINES = 3
-_SAME_LINE = int(Separator.SPACE)
-
-
-def line_numbers(blocks: Blocks) -> NDArray[np.intp]:
-    """Return (n_blocks,) number of each block's line, from 0 without gaps.
-
-    A sentence with an emphasis in it, for instance, is one line of three blocks.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> line_numbers(blockml.parse("<p>It is <b>so</b>.</p><p>…</p>").blocks).tolist()
-    [0, 0, 0, 1]
-    """
-    begins = blocks.separators > _SAME_LINE
-    begins[:1] = False
-    number: NDArray[np.intp] = begins.cumsum()
-    return number
 
 
 class Outline:
@@ -194,8 +176,8 @@ class Outline:
 
     @cached_property
     def line(self) -> NDArray[np.intp]:
-        """(n_blocks,) number of each block's line of text: see :func:`line_numbers`."""
-        return line_numbers(self.page.blocks)
+        """(n_blocks,) number of each block's line of text: see :meth:`blockml.page.Blocks.line_numbers`."""
+        return self.page.blocks.line_numbers()
 
     @cached_property
     def section(self) -> NDArray[np.intp]:

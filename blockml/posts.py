@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.named_elements import OF_POSTS
-from blockml.outline import line_numbers
 from blockml.page import Nodes, Page
 
 __all__ = ["ThreadPost", "find_posts"]
@@ -254,7 +253,7 @@ class _Finder:
         self.authors, self.dates, self.quotations = list[_Mark](), list[_Mark](), list[int]()
         self._read_marks(np.array(candidates))
         self.elements = self._with_marks(candidates)
-        self.line = line_numbers(page.blocks)
+        self.line = page.blocks.line_numbers()
         self.skipped = {*self.elements, *self.quotations}
 
     def _read_marks(self, candidates: NDArray[np.int64]) -> None:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from blockml.decision.prediction import Prediction
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
-from blockml.outline import line_numbers
 from blockml.page import Page
 from blockml.text.tokens import token_lists
 
@@ -142,7 +141,7 @@ def recipe_lines(page: Page, among: NDArray[np.bool_], kept: NDArray[np.bool_]) 
     texts = list(_lines(page, kept).values())
     n_texts = int((np.cumsum([*map(len, texts)]) <= _MAX_CHARACTERS).sum())
     known = _Texts(_keys([_TAG.sub(" ", text) for text in texts[:n_texts]]))
-    line = line_numbers(page.blocks)
+    line = page.blocks.line_numbers()
     for number, key in parts.items():
         if key not in known:
             known.keys.add(key)
@@ -181,7 +180,7 @@ def summary_line(context: PageContext, among: NDArray[np.bool_], kept: NDArray[n
     declared = [text for name in _DESCRIPTIONS if (text := context.meta.get(name))]
     if not declared:
         return np.zeros_like(kept)
-    line = line_numbers(context.blocks)
+    line = context.blocks.line_numbers()
     n_words = np.bincount(line, context.words)
     near = n_words[: line[first]].nonzero()[0][-_MAX_LINES:].tolist()
     texts = {
@@ -210,7 +209,7 @@ def _keys(texts: list[str]) -> list[str]:
 
 def _lines(page: Page, chosen: NDArray[np.bool_]) -> dict[int, str]:
     """Return the texts of the lines with a chosen block (n_blocks,), by number of the line."""
-    line, texts = line_numbers(page.blocks), page.blocks.texts
+    line, texts = page.blocks.line_numbers(), page.blocks.texts
     numbers = np.flatnonzero(np.bincount(line[chosen]))
     starts, stops = line.searchsorted(numbers), line.searchsorted(numbers, side="right")
     return {

@@ -84,9 +84,8 @@ def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp] |
     Examples
     --------
     >>> import blockml
-    >>> from blockml.outline import line_numbers
     >>> blocks = blockml.parse("<p>*<p>if (a)<p>{<p>b();<p>}<p>&#8206;<p>c();<p>}").blocks
-    >>> wordless_lines(blocks, line_numbers(blocks)).tolist()
+    >>> wordless_lines(blocks, blocks.line_numbers()).tolist()
     [[2, 4], [1, 3], [3, 6]]
     """
     if np.count_nonzero(blocks.n_words) == len(blocks):
@@ -111,7 +110,7 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     blocks
         The page's blocks.
     line
-        (n_blocks,) number of each block's line: see :func:`blockml.outline.line_numbers`.
+        (n_blocks,) number of each block's line: see :meth:`blockml.page.Blocks.line_numbers`.
     min_words
         Minimum words of a line that is compared.
 
@@ -123,9 +122,8 @@ def duplicated_lines(blocks: Blocks, line: NDArray[np.intp], min_words: int) -> 
     Examples
     --------
     >>> import blockml
-    >>> from blockml.outline import line_numbers
     >>> blocks = blockml.parse("<p>One<p>Cats are <b>great</b>.<p>Cats are great<p>Cats").blocks
-    >>> duplicated_lines(blocks, line_numbers(blocks), 3).tolist()
+    >>> duplicated_lines(blocks, blocks.line_numbers(), 3).tolist()
     [-1, 1, 1, 1, 1, -1]
     """
     n_words = np.bincount(line, blocks.n_words).astype(np.int64)

@@ -98,6 +98,22 @@ class Blocks:
         """Tell whether a block has a :class:`Flag`: most pages have no hidden and no preformatted block."""
         return bool(np.bitwise_or.reduce(self.flags) & flag)
 
+    def line_numbers(self) -> NDArray[np.intp]:
+        """Return (n,) number of each block's line, from 0 without gaps.
+
+        A sentence with an emphasis in it, for instance, is one line of three blocks.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> blockml.parse("<p>It is <b>so</b>.</p><p>…</p>").blocks.line_numbers().tolist()
+        [0, 0, 0, 1]
+        """
+        begins = self.separators > _SPACE
+        begins[:1] = False
+        number: NDArray[np.intp] = begins.cumsum()
+        return number
+
     def separators_of(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Return (n_rows,) the :class:`Separator` between each of the given blocks, in order, and the previous one.
 

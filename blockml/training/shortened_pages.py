@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets.gold import BlockLabels
-from blockml.outline import line_numbers
 from blockml.page import Page
 from blockml.page.subtrees import block_of_texts
 from blockml.parsing.options import ParsingOptions
@@ -49,7 +48,7 @@ def shortened(
     if n_words < _MIN_WORDS or most <= _LEFT[0]:
         return None
     wanted = np.exp(rng.uniform(np.log(_LEFT[0]), np.log(most)))
-    line = line_numbers(blocks)
+    line = blocks.line_numbers()
     lines = np.unique(line[main])
     words = np.bincount(line[main], blocks.n_words[main])[lines].cumsum()
     first = 0 if rng.random() < 0.5 else int(rng.integers(len(lines)))

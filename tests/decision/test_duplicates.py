@@ -13,14 +13,13 @@ import blockml
 from blockml.decision.lines import duplicate_penalties, duplicated_lines
 from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.features.page_context import PageContext
-from blockml.outline import line_numbers
 from tests.strategies import messy_html
 
 
 def numbers(html: str) -> list[int]:
     """Return the number of the duplicated line of each block."""
     blocks = blockml.parse(html).blocks
-    found: list[int] = duplicated_lines(blocks, line_numbers(blocks), 3).tolist()
+    found: list[int] = duplicated_lines(blocks, blocks.line_numbers(), 3).tolist()
     return found
 
 
@@ -47,7 +46,7 @@ def test_lines_with_the_same_text(html: str, found: list[int]) -> None:
 def test_equal_numbers_mean_equal_lines(html: str) -> None:
     """Lines with one number have equal texts, and all blocks of a line have the same number."""
     blocks = blockml.parse(html).blocks
-    line = line_numbers(blocks)
+    line = blocks.line_numbers()
     of_line = dict(zip(line.tolist(), duplicated_lines(blocks, line, 3).tolist(), strict=True))
     assert [of_line[number] for number in line.tolist()] == duplicated_lines(blocks, line, 3).tolist()
     texts = {

@@ -11,7 +11,6 @@ import blockml
 from blockml.decision.lines import line_means, line_weights, smooth_lines
 from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.features.page_context import PageContext
-from blockml.outline import line_numbers
 
 
 def test_blocks_of_a_line() -> None:
@@ -20,12 +19,12 @@ def test_blocks_of_a_line() -> None:
         "<p>one <b>two</b>, <i>three</i>.</p><ul><li>four<li>five <b>six</b></ul><table><tr><td>seven<td>eight</table>"
     )
     blocks = blockml.parse(html).blocks
-    number = line_numbers(blocks).tolist()
+    number = blocks.line_numbers().tolist()
     of = dict(zip([text.strip(" ,.") for text in blocks.texts], number, strict=True))
     assert of["one"] == of["two"] == of["three"] == 0
     assert of["five"] == of["six"] != of["four"]
     assert of["seven"] != of["eight"]
-    assert line_numbers(blockml.parse("").blocks).tolist() == []
+    assert blockml.parse("").blocks.line_numbers().tolist() == []
 
 
 @given(st.lists(st.tuples(st.floats(-12, 12), st.integers(0, 60), st.booleans()), min_size=1, max_size=30))

@@ -19,7 +19,6 @@ from blockml.extractors.base import Extractor
 from blockml.extractors.combinations import LEAST_SCORE, Combination, Member
 from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.site.methods import TextFrequency
-from blockml.outline import line_numbers
 from blockml.page import Page
 from blockml.parsing.options import ParsingOptions
 from blockml.templates.site import SiteTemplate, loaded
@@ -118,7 +117,7 @@ class Unrepeated(Combination):
 
 def _repeated_lines(page: Page, repeated: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return (n_blocks,) whether each block is in a line of text most of whose words are in repeated blocks."""
-    line = line_numbers(page.blocks)
+    line = page.blocks.line_numbers()
     weight = line_weights(page.blocks.n_words.astype(np.float64))
     share = np.bincount(line, weight * repeated) / np.bincount(line, weight)
     return np.asarray(share[line] > 0.5, dtype=bool)
