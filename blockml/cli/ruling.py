@@ -73,6 +73,8 @@ def run_learn(arguments: argparse.Namespace) -> int:
             pages or read_items(find_inputs(arguments.inputs)), model=arguments.model, site=arguments.site,
             least_f1=arguments.least_f1, progress=progress,
         )  # fmt: skip
+    for text in found.unread:
+        note(text)
     if not arguments.quiet:
         for result in found.results:
             note(str(result))

@@ -56,8 +56,10 @@ def _translated(text: str) -> str:
     try:
         return " | ".join(_translator().selector_to_xpath(item, prefix="//") + _end(item, text)
                           for item in cssselect.parse(text))  # fmt: skip
-    except (cssselect.SelectorError, RecursionError) as error:
+    except (cssselect.SelectorError, RecursionError, UnicodeEncodeError) as error:
         raise UsageError(f"the selector {text!r} can't be read as CSS: {error}") from None
+    except RuntimeError:  # of cssselect, after a StopIteration
+        raise UsageError(f"the selector {text!r} can't be read as CSS: it ends within brackets") from None
 
 
 def _end(item: Any, text: str) -> str:  # noqa: ANN401 (a class of cssselect)

@@ -34,6 +34,8 @@ _LONG_KEY = re.compile(
     rf"""(?:(?<![\w-])[\w-]+|(?<!\\)"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
     rf"""(?:[ \t]*\.[ \t]*(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')){{{_MOST_NAMES}}}"""
 )
+#: Names that TOML writes without quotation marks.
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: The smallest file of rules, for help texts.
 EXAMPLE = '["cats.example"]\ndrop = ".newsletter"\n'
 
@@ -119,7 +121,7 @@ class Rules:
         try:
             with atomic_write(Path(path)) as stream:
                 stream.write(self.to_toml().encode())
-        except OSError as error:
+        except (OSError, UnicodeEncodeError) as error:
             raise UsageError(f"can't be written ({error})", source=path) from error
 
 
@@ -211,7 +213,10 @@ def _read_site(site: str, table: object, place: str) -> SiteRules:
         if kind in DECIDING and any(selector.attribute for selector in selectors[kind]):
             raise UsageError(f"{kind} chooses elements, not attributes", source=place)
     learnt = table.get(_LEARNT, {})
-    check_type(f"{place}: {_LEARNT}", learnt, Mapping, legal="a table")
+    legal = "a table of numbers and texts with names of letters, digits, - and _"
+    check_type(f"{place}: {_LEARNT}", learnt, Mapping, legal=legal)
+    if not all(_BARE.fullmatch(str(name)) and isinstance(item, str | int | float) for name, item in learnt.items()):
+        raise UsageError(f"{_LEARNT} must be {legal}", source=place)
     return SiteRules(site, MappingProxyType(selectors), learnt)
 
 

@@ -69,7 +69,7 @@ def read_xpath(text: str) -> tuple[tuple[tuple[PathStep, ...], ...], str | None]
         attributes.add(attribute)
         if not reader.take("|"):
             break
-    if reader.rest():
+    if reader.rest:
         reader.fail("expected /, //, [, | or the end")
     if len(attributes) > 1:
         reader.fail("all alternatives must end in the same attribute")
@@ -77,28 +77,23 @@ def read_xpath(text: str) -> tuple[tuple[tuple[PathStep, ...], ...], str | None]
 
 
 class _Reader:
-    """The text of an XPath, and the place in it up to which it has been read."""
+    """The part of an XPath that was not read yet, without white space at its start."""
 
     def __init__(self, text: str) -> None:
-        self._text, self._place = text, 0
+        self.rest = text.lstrip()
         self._level = self._n_tests = 0
 
     def match(self, name: str) -> re.Match[str] | None:
-        """Read what a pattern matches here, after white space, if it does."""
-        found = _READ[name].match(self._text, len(self._text) - len(self.rest()))
-        self._place = self._place if found is None else found.end()
+        """Read what a pattern matches here, if it does."""
+        found = _READ[name].match(self.rest)
+        if found:
+            self.rest = self.rest[found.end() :].lstrip()
         return found
-
-    def rest(self) -> str:
-        """Return what was not read yet."""
-        return self._text[self._place :].lstrip()
 
     def take(self, *signs: str) -> str:
         """Read the first of some signs that is here; empty if none is."""
-        rest = self.rest()
-        sign = next((sign for sign in signs if rest.startswith(sign)), "")
-        if sign:
-            self._place = len(self._text) - len(rest) + len(sign)
+        sign = next(filter(self.rest.startswith, signs), "")
+        self.rest = self.rest[len(sign) :].lstrip()
         return sign
 
     def expect(self, sign: str) -> None:
@@ -108,7 +103,7 @@ class _Reader:
 
     def fail(self, message: str) -> NoReturn:
         """Raise UsageError with the place."""
-        raise UsageError(f"at {self.rest()[:20] or 'its end'!r}: {message}")
+        raise UsageError(f"at {self.rest[:20] or 'its end'!r}: {message}")
 
     def _count(self) -> None:
         self._n_tests += 1
@@ -138,13 +133,13 @@ class _Reader:
         self._count()
         if sign := self.take("..", "."):
             return [*([_BELOW] if below else []), PathStep("parent" if sign == ".." else "self")]
-        axis, before = "descendant" if below else "child", list[PathStep]()
-        if given := self.match("axis"):
-            if given[1] not in _AXES:
-                self.fail(f"axes are {', '.join(_AXES)}")
-            before = [_BELOW] if below and given[1] != "child" else []
-            axis = axis if given[1] == "child" else given[1]
-        may_count = given is None or given[1] == "child"
+        given = self.match("axis")
+        axis = given[1] if given else "child"
+        if axis not in _AXES:
+            self.fail(f"axes are {', '.join(_AXES)}")
+        may_count = axis == "child"
+        before = [_BELOW] if below and not may_count else []
+        axis = "descendant" if below and may_count else axis
         name = self.match("name") or self.fail("expected the name of an element or *")
         tests: list[Test] = [Named(name[1].lower())] if name[1] else []
         while self.take("["):
@@ -189,9 +184,9 @@ class _Reader:
             found = self._function(function[1])
             self.expect(")")
             return found
-        if self.rest()[:1].isdigit() or self.match("call"):
+        if self.rest[:1].isdigit() or self.match("call"):
             self.fail(f"before it is what is not supported or never matches; {_LEGAL}")
-        if self.rest().startswith(("@", "normalize-space", "text()")):
+        if self.rest.startswith(("@", "normalize-space", "text()")):
             return self._compared(self._subject())
         steps, attribute = self.steps(below=self.take(".//", "./") == ".//")
         if attribute is not None:

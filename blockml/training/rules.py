@@ -6,9 +6,10 @@ import heapq
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -32,8 +33,23 @@ LEAST_F1, LEAST_MATCHES = 0.9, 0.8
 #: Maximum number of pages of a site to learn from.
 MOST_PAGES = 40
 
+
+class _Item(Protocol):
+    """A page of a batch: :class:`blockml.batch.Item`, which this package may not import."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def url(self) -> str | None: ...
+    @property
+    def charset(self) -> str | None: ...
+    @property
+    def error(self) -> str | None: ...
+    def read(self) -> Any: ...  # noqa: ANN401 (what extract accepts)
+
+
 #: Accepted by :func:`learn_rules`: pages with ``html`` and ``url``.
-AnyPages: TypeAlias = "Dataset | Iterable[LabelledPage | Mapping[str, Any] | Any]"
+AnyPages: TypeAlias = "Dataset | Iterable[LabelledPage | _Item | Mapping[str, Any]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +77,8 @@ class LearntRules:
     """Result of :func:`learn_rules`."""
 
     rules: Rules  #: Of all sites that were not refused.
-    results: tuple[SiteResult, ...] = field(default_factory=tuple)
+    results: tuple[SiteResult, ...] = ()
+    unread: tuple[str, ...] = ()  #: Ids of invalid records of the input, which were left out, with the reasons.
 
     @property
     def refused(self) -> list[SiteResult]:
@@ -123,7 +140,8 @@ def learn_rules(
     (LearntRules(1 learnt, 0 refused), 'article > p')
     """
     check_type("least_f1", least_f1, float, int, legal="a number from 0 to 1")
-    extractor, by_site = load(model), _by_site(pages, site)
+    unread = list[str]()
+    extractor, by_site = load(model), _by_site(pages, site, unread)
     if not by_site:
         raise UsageError("no page has or declares an address, which tells its site; or give site")
     results, kept = list[SiteResult](), dict[str, tuple[SiteRules, ...]]()
@@ -134,44 +152,55 @@ def learn_rules(
             if not result.reason and result.learnt is not None and (rules := result.learnt.rules) is not None:
                 kept[name] = (*kept.get(name, ()), replace(rules, learnt=result.learnt.record(result.against)))
     progress("sites", len(by_site), len(by_site))
-    return LearntRules(Rules(kept), tuple(results))
+    return LearntRules(Rules(kept), tuple(results), tuple(unread))
 
 
-def _by_site(pages: AnyPages, site: str | None) -> dict[str, list[LabelledPage | Mapping[str, Any] | Any]]:
-    """Return the pages of each site; of large sites a sample that does not depend on their order."""
-    found: dict[str, list[tuple[int, int, Any]]] = defaultdict(list)
-    for number, page in enumerate(pages.pages if isinstance(pages, Dataset) else pages):
-        url = page.get("url") if isinstance(page, Mapping) else page.url
-        name = site or split_host(url or declared_url(_load(page)[0]))[0]
+def _by_site(pages: AnyPages, site: str | None, unread: list[str]) -> dict[str, list[LabelledPage]]:
+    """Return the pages of each site; of large sites a sample that does not depend on their order.
+
+    Invalid records are added to ``unread``.
+    """
+    found: dict[str, list[tuple[int, int, LabelledPage]]] = defaultdict(list)
+    for number, given in enumerate(pages.pages if isinstance(pages, Dataset) else pages):
+        if not isinstance(given, LabelledPage | Mapping) and given.error is not None:
+            unread.append(f"{given.id}: {given.error}")
+            continue
+        page = given if isinstance(given, LabelledPage) else _without_gold(given, number)
+        name = site or split_host(page.url or declared_url(page.load()[0]))[0]
         if name:
-            found[name].append((zlib.crc32(str(url or number).encode("utf-8", "replace")), number, page))
+            found[name].append((zlib.crc32(str(page.url or number).encode("utf-8", "replace")), number, page))
             if len(found[name]) >= 2 * MOST_PAGES:
                 found[name] = heapq.nsmallest(MOST_PAGES, found[name])
     chosen = {name: sorted(heapq.nsmallest(MOST_PAGES, items), key=itemgetter(1)) for name, items in found.items()}
     return {name: [page for *_, page in items] for name, items in chosen.items()}
 
 
-def _load(page: Any) -> tuple[Any, Any]:  # noqa: ANN401 (a page of any kind)
-    """Return the source of a page, and its gold."""
-    if isinstance(page, LabelledPage):
-        return page.load()
-    return (page["html"] if isinstance(page, Mapping) else page.read()), None
+def _without_gold(page: _Item | Mapping[str, Any], number: int) -> LabelledPage:
+    """Return a page without labels in the form of one of a data set."""
+    if not isinstance(page, Mapping):
+        item = page
+        return LabelledPage(
+            item.id, "", Path(), reader=lambda _: (item.read(), None), url=item.url, charset=item.charset
+        )
+    html, url = page.get("html"), page.get("url")
+    if html is None:
+        raise UsageError(f"page {number + 1} has no html")
+    name = str(page.get("id") or url or number)
+    return LabelledPage(name, "", Path(), reader=lambda _: (html, None), url=url, charset=page.get("charset"))
 
 
-def _samples(pages: Sequence[Any], extractor: Extractor, *, use_labels: bool) -> list[tuple[RulesPage, str]]:
+def _samples(pages: Sequence[LabelledPage], extractor: Extractor, *, use_labels: bool) -> list[tuple[RulesPage, str]]:
     """Return the pages with content, each with the source of the decision."""
     found = []
-    for number, page in enumerate(pages):
-        html, gold = _load(page)
-        about = page.get if isinstance(page, Mapping) else lambda name, page=page: getattr(page, name, None)
-        result = extract_with(Options(), extractor, html, url=about("url"), charset=about("charset"))
+    for page in pages:
+        html, gold = page.load()
+        result = extract_with(Options(), extractor, html, url=page.url, charset=page.charset)
         wanted, known, against = result.kept, np.ones(len(result.kept), dtype=bool), "decisions"
         if use_labels and gold is not None:
             labels = gold.label(result.page)
             wanted, known, against = labels.main, labels.known, "labels"
         if (wanted & known).any():
-            name = str(about("id") or about("url") or number)
-            found.append((RulesPage(name, result.page, wanted & known, known, result.metadata), against))
+            found.append((RulesPage(page.id, result.page, wanted & known, known, result.metadata), against))
     return found
 
 

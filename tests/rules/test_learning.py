@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -95,8 +96,8 @@ def test_layouts_get_a_rule_each() -> None:
     data = blockml.open_dataset(labelled([*(page(n) for n in range(1, 11)), *shop]), name="cats")
     found = learn_rules(data, least_f1=0.99)
     tables = found.rules.record()["cats.example"]
-    for table in tables if isinstance(tables, list) else [tables]:
-        assert table["learnt"]["f1"] >= 0.99
+    assert [table["within"] for table in tables] == ["article > p", ".offers"]
+    assert all(table["learnt"]["f1"] >= 0.99 for table in tables)
 
 
 def test_decisions_count_without_labels() -> None:
@@ -107,12 +108,24 @@ def test_decisions_count_without_labels() -> None:
     assert found.results[0].learnt.f1 > 0.95
 
 
+def test_an_invalid_record_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One damaged record of a crawl does not end the learning, and is named."""
+    path = tmp_path / "pages.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in [*map(page, range(1, 7)), {**page(7), "html": 5}]))
+    assert main(["rules", "learn", str(path), "--quiet"]) == 0
+    printed = capsys.readouterr()
+    assert "7: the record has no string 'html'" in printed.err
+    assert "pages = 6," in printed.out
+
+
 def test_wrong_arguments() -> None:
     """Pages without an address need a site."""
     pages = [{"html": page(n)["html"]} for n in range(6)]
     with pytest.raises(UsageError, match="no page has or declares an address"):
         learn_rules(pages)
     assert list(learn_rules(pages, site="*").rules.by_site) == ["*"]
+    with pytest.raises(UsageError, match="page 1 has no html"):
+        learn_rules([{"url": "https://cats.example/"}])
     with pytest.raises(UsageError, match="least_f1 must be a number from 0 to 1"):
         learn_rules(pages, least_f1="x")  # type: ignore[arg-type]
 
@@ -141,7 +154,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "quillbase.example: F1 " in printed
     assert "LearntRules(1 learnt, 0 refused): wrote" in printed
     assert list(blockml.read_rules(out).by_site) == ["quillbase.example"]
-    assert main(["rules", "learn", PAGES, "--least-f1", "1"]) in {0, 1}
+    assert main(["rules", "learn", PAGES, "--least-f1", "1"]) == 1
+    assert "quillbase.example: refused: below F1 1: F1 0." in capsys.readouterr().err
     assert main(["rules", "learn"]) == 2
     assert "give either PAGES or --dataset" in capsys.readouterr().err
 

@@ -50,6 +50,11 @@ def test_the_smallest_file(tmp_path: Path) -> None:
         ('["cats.example"]\nwithin = "a::attr(href)"', "within chooses elements, not attributes"),
         ('["https://cats.example/"]\ndrop = "p"', "must be a site, such as cats.example, or *"),
         ('drop = "p"', "must be a table of within, keep, drop, title, authors, published"),
+        (
+            '["cats.example"]\ndrop = "p"\nlearnt = { x = [1, { y = 2 }] }',
+            "learnt must be a table of numbers and texts",
+        ),
+        ('["cats.example"]\ndrop = "p"\nlearnt = { "x y" = 1 }', "learnt must be a table of numbers"),
         ('["cats.example"', "not a TOML file of rules"),
         ("\xff", "not a TOML file of rules"),
     ],
@@ -110,6 +115,13 @@ def test_rules_survive_writing_and_pickling(tmp_path: Path) -> None:
         assert other.record() == rules.record()
         assert other.digest == rules.digest
     assert [item.site for item in rules.at("https://www.bücher.example/x")] == ["xn--bcher-kva.example"] * 2 + ["*"]
+
+
+def test_what_utf_8_cannot_write_is_named(tmp_path: Path) -> None:
+    """Rules with half a surrogate pair are not written, and leave no file."""
+    with pytest.raises(UsageError, match="can't be written"):
+        read_rules({"*": {"drop": "[a='\ud800']"}}).save(tmp_path / "rules.toml")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_nearest_domain_counts() -> None:

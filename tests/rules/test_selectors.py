@@ -108,6 +108,8 @@ def test_nodes_without_compact_attributes(text: str) -> None:
         ("p >", "can't be read as CSS: Expected selector"),
         ("p & q", "can't be read as CSS"),
         ("[a", "can't be read as CSS"),
+        (":\ud800", "can't be read as CSS"),
+        ("div:is(.a", "can't be read as CSS: it ends within brackets"),
         ("(//p)[1]", "can't be read as CSS"),
         ("//p[", "expected the name of an element"),
         ("//p[substring-after(., 'a')]", "tests are a position, @name, contains()"),
