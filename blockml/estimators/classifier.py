@@ -21,13 +21,12 @@ from blockml.estimators.pages import AnyPage, as_pages, as_recipe, check_prepare
 from blockml.evaluation.blocks import block_scores
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.features import feature_set
-from blockml.features.page_matrix import PageMatrix
 from blockml.training.checks import check_classes
 from blockml.training.ensemble import Ensemble, fit_blocks
+from blockml.training.fitting import assembled, fit_model
 from blockml.training.recipes import RECIPES, Recipe
 from blockml.training.sklearn_learners import check_learner, to_predictor
-from blockml.training.table import BlockTable, PageRows
-from blockml.training.train import assembled, fit_model
+from blockml.training.table import BlockTable, PageRows, RowMatrix
 
 A = TypeVar("A", bound=np.generic)
 #: Pages, or a matrix or data frame of blocks.
@@ -234,7 +233,7 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         if len(self.model_.predictors) > 1:
             raise UsageError(f"recipe {self.model_.name} has MLPs, which read whole pages; predict pages instead")
         [predictor] = self.model_.predictors.values()
-        return predictor.probabilities(_Blocks(matrix))
+        return predictor.probabilities(RowMatrix(matrix))
 
     def _probabilities(self, page: AnyPage) -> NDArray[np.float32]:
         if not isinstance(page, PageRows):
@@ -317,13 +316,6 @@ class _PooledBlocks(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sc
 
     def _pooled(self, pages: Sequence[PageRows], found: NDArray[np.object_]) -> NDArray[Any]:
         return np.concatenate([values[page.known] for values, page in zip(found, pages, strict=True)])
-
-
-class _Blocks(PageMatrix):
-    """Features of blocks without a page, for predictors that only read features."""
-
-    def __init__(self, values: NDArray[np.float32]) -> None:
-        object.__setattr__(self, "values", values)
 
 
 def _is_matrix(samples: object) -> TypeGuard[Any]:
