@@ -167,6 +167,14 @@ class Outline:
         lists = lists[(first < after) & (n_lines <= _MAX_LINES * n_items)]
         return self._outermost(lists) if len(lists) else None
 
+    @cached_property
+    def whole(self) -> NDArray[np.int32] | None:
+        """(n_blocks,) data table or plain list around each block, the outer one of both; -1 in neither."""
+        table, plain = self.data_table, self.plain_list
+        if table is None or plain is None:
+            return plain if table is None else table
+        return np.where((table >= 0) & ((plain < 0) | (table < plain)), table, plain)
+
     def _outermost(self, elements: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return (n_blocks,) the outermost of some elements around each block, -1 without one."""
         nodes = self.page.nodes

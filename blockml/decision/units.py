@@ -4,7 +4,7 @@ Scores are those of blocks, but a price without its product and a heading withou
 three kinds follow from the outline of a page:
 
 - *pooled* units have one score, the mean of their blocks weighted by words: lines, code and data tables;
-- *completed* units are kept whole if most of them is: plain lists and their items;
+- *voting* units are kept if the scores keep enough of their words, and otherwise removed: plain lists;
 - *dependent* parts need each other: a line that ends in a colon and the list below it, a label and its value, a heading
   and its text, the halves of a sentence and what is between them.
 
@@ -26,11 +26,8 @@ from blockml.page.cached import cached_property
 
 __all__ = ["Completed", "compared_units", "complete", "cut_remark", "in_quotations", "mean_over_units", "pooled_units"]
 
-#: Minimum share of the words of a plain list or item that is kept, for all of it to be kept.
-_MIN_SHARE = 0.6
-#: The same of a list that is kept from its start or to its end, without a gap. Of the words that complete such lists,
-#: six of ten are content, and two of ten in lists with gaps or a smaller share.
-_MIN_RUN = 0.2
+#: Minimum share of the words of a plain list that is kept, for all of it to be kept.
+_MIN_SHARE = 0.4
 #: Minimum removed items of a list that is cut, to say so, and maximum characters of the item before them.
 _MIN_CUT, _MAX_SHOWN = 3, 40
 #: Minimum score, as a share of the threshold, of what a kept part needs: the text below a heading, a list below a line
@@ -170,9 +167,9 @@ class Completed:
         self._set(np.arange(first, after), reason, value=False)
 
     def _set(self, rows: NDArray[np.intp], reason: Reason, *, value: bool) -> None:
-        table = self.outline.data_table
-        if table is not None and (around := table[rows]).max(initial=-1) >= 0:  # a table is never torn
-            rows = rows[(around < 0) | (np.bincount(around + 1)[around + 1] == np.bincount(table + 1)[around + 1])]
+        whole = self.outline.whole
+        if whole is not None and (around := whole[rows]).max(initial=-1) >= 0:  # a table or list is never torn
+            rows = rows[(around < 0) | (np.bincount(around + 1)[around + 1] == np.bincount(whole + 1)[around + 1])]
         changed = rows[self.kept[rows] != value]
         if len(changed):
             self.kept[changed] = value
@@ -230,27 +227,19 @@ def _complete_tables(page: Completed, table: NDArray[np.int32]) -> None:
 
 
 def _complete_lists(page: Completed, plain: NDArray[np.int32]) -> None:
-    """Keep all of a plain list, or of one of its items, of which most is kept."""
+    """Keep all of a plain list or none of it, unless it has most of the text of the page."""
     is_torn = (page.kept[1:] != page.kept[:-1]) & (plain[1:] == plain[:-1]) & (plain[1:] >= 0)
-    torn = {*plain[1:][is_torn].tolist()}
-    item = page.outline.unit(UnitKind.ITEM) if torn else None
-    for element in torn:
-        first, after = page.outline.range_in(element)
-        rows = np.arange(first, after)
-        if item is not None:
-            number = np.maximum(item[first:after] - element, 0)  # 0: in no item of this list
-            page.keep(rows[_most_kept(page, rows, number)], Reason.KEPT_WITH_ITEM)
-        page.keep(rows[_most_kept(page, rows, np.zeros_like(rows))], Reason.KEPT_WITH_LIST)
-        # By the default threshold, so that a list which a lower one keeps with gaps is whole too.
-        if page.threshold <= _DEFAULT and _is_run(page.scores[rows] >= np.float32(_DEFAULT), page.words[rows]):
-            page.keep(rows, Reason.KEPT_WITH_LIST)
-
-
-def _is_run(kept: _Mask, words: NDArray[np.int32]) -> bool:
-    """Tell whether a list is kept from its start or to its end, without a gap, and not only a small part of it."""
-    shown = kept[words > 0]
-    is_run = not shown[int(shown.argmin()) :].any() or not shown[::-1][int(shown[::-1].argmin()) :].any()
-    return bool(is_run and np.add.reduce(words * kept) >= _MIN_RUN * np.add.reduce(words))
+    elements = np.unique(plain[1:][is_torn])
+    if not len(elements):
+        return
+    # By the default threshold, so that a lower one doesn't keep less.
+    by_default = page.words * (page.scores >= np.float32(_DEFAULT))
+    for first, after in zip(*(bounds.tolist() for bounds in page.outline.blocks_in(elements)), strict=True):
+        words = page.words[first:after]
+        if np.add.reduce(words * page.kept[first:after]) >= _MIN_SHARE * np.add.reduce(words):
+            page.keep_range(first, after, Reason.KEPT_WITH_LIST)
+        elif 2 * np.add.reduce(by_default[first:after]) <= np.add.reduce(by_default):
+            page.remove_range(first, after, Reason.REMOVED_WITH_LIST)
 
 
 def cut_remark(outline: Outline, kept: _Mask) -> str | None:
@@ -282,14 +271,6 @@ def cut_remark(outline: Outline, kept: _Mask) -> str | None:
     if last < 0:
         return None
     return f'a list is cut: {n_items} items after "{page.blocks.texts[last][:_MAX_SHOWN]}" are left out'
-
-
-def _most_kept(page: Completed, rows: NDArray[np.intp], number: NDArray[np.integer]) -> _Mask:
-    """Return (n_rows,) whether most words of the blocks with the same number are kept."""
-    words = page.words[rows]
-    total, of_kept = np.bincount(number, words), np.bincount(number, words * page.kept[rows])
-    found: _Mask = ((of_kept >= _MIN_SHARE * total) & (of_kept > 0))[number]
-    return found
 
 
 def _complete_lines(page: Completed) -> None:

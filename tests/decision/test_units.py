@@ -68,7 +68,7 @@ def test_template_blocks_in_tables_are_decided_with_them() -> None:
         ("<ul><li>One thing<li>Two<li>Three things</ul><p>End", [0.9, 0.1, 0.8, 0.1], "One thing | Two | Three things",
          "kept_with_list"),
         ("<ul><li>One<li>Two<li>Three very long things</ul><p>End", [0.9, 0.1, 0.1, 0.1], "One", ""),
-        ("<ul><li>One long <p>thing</ul><p>End", [0.9, 0.1, 0.1], "One long | thing", "kept_with_item"),
+        ("<ul><li>One long <p>thing</ul><p>End", [0.9, 0.1, 0.1], "One long | thing", "kept_with_list"),
         ("<dl><dt>Size<dd>Ten meters long</dl><p>End", [0.1, 0.9, 0.1], "Size | Ten meters long", "kept_with_list"),
         ("<p>Two sites allow it:<ul><li><a>North</a><li><a>South</a></ul><p>End", [0.9, 0.2, 0.2, 0.1],
          "Two sites allow it: | North | South", "kept_with_lead_in"),
@@ -186,22 +186,21 @@ def test_an_announced_list_is_kept_at_each_lower_threshold(first: float) -> None
     assert {0, 1, 2, 3} <= before
 
 
-def test_a_list_kept_from_its_start_is_whole() -> None:
-    """A third of a list without a gap keeps all of it; a list with gaps or a smaller part stays as it is."""
-    html = f"<p>Text<ul>{''.join(f'<li>Item number {number}' for number in range(9))}</ul>"
+def test_a_list_is_kept_whole_or_not_at_all() -> None:
+    """Two fifths of the words of a list keep all of it; with fewer it goes, unless it has most of the kept text."""
+    items = "".join(f"<li>Item number {number}" for number in range(10))
 
-    def kept(rows: tuple[int, ...], threshold: float = 0.5) -> list[int]:
-        """Return the kept items, if some reach a score of 0.6."""
-        outline = Outline(blockml.parse(html))
-        scores = np.full(10, 0.1, np.float32)
-        scores[[row + 1 for row in rows]] = 0.6
+    def kept(n_items: int, text: str, threshold: float = 0.5) -> tuple[int, list[str]]:
+        """Return how many items are kept, and reasons, if the first items reach a score of 0.6."""
+        outline = Outline(blockml.parse(f"<p>{text}<ul>{items}</ul>"))
+        scores = np.array([0.9] + [0.6] * n_items + [0.1] * (10 - n_items), np.float32)
         found = complete(outline, scores, scores, threshold, scores >= threshold)
-        return (np.flatnonzero(found.kept[1:])).tolist()
+        return int(np.count_nonzero(found.kept[1:])), [str(reason) for reason, _ in found.reasons]
 
-    assert kept((0, 1, 2)) == kept((6, 7, 8)) == kept((7, 8), 0.3) == list(range(9))
-    assert kept((0, 1, 4)) == [0, 1, 4]
-    assert kept((0,)) == [0]
-    assert kept((0, 1, 2), 0.55) == [0, 1, 2]
+    assert kept(4, "Text") == kept(4, "Text " * 20) == (10, ["kept_with_list"])
+    assert kept(3, "Text " * 20) == (0, ["removed_with_list"])
+    assert kept(3, "Text") == kept(3, "Text", 0.55) == (3, [])
+    assert kept(3, "Text " * 20, 0.7) == (0, [])
 
 
 def test_a_cut_list_is_named() -> None:
