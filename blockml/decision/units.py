@@ -20,14 +20,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.notes import notes_of_marks
 from blockml.outline import Outline, UnitKind
 from blockml.page import Flag, Reason
 from blockml.page.cached import cached_property
 
 __all__ = ["Completed", "compared_units", "complete", "cut_remark", "in_quotations", "mean_over_units", "pooled_units"]
 
-#: Minimum share of the words of a plain list that is kept, for all of it to be kept.
-_MIN_SHARE = 0.4
+#: Minimum share of the words of a plain list that is kept, for all of it to be kept, and minimum mean score of a list
+#: that is not mostly links, as a share of the threshold.
+_MIN_SHARE, _MIN_MEAN = 0.4, 0.9
 #: Minimum removed items of a list that is cut, to say so, and maximum characters of the item before them.
 _MIN_CUT, _MAX_SHOWN = 3, 40
 #: Minimum score, as a share of the threshold, of what a kept part needs: the text below a heading, a list below a line
@@ -35,6 +37,8 @@ _MIN_CUT, _MAX_SHOWN = 3, 40
 _MIN_TEXT, _MIN_LIST, _MIN_LINE, _MIN_HEADING = 0.8, 0.2, 0.6, 0.1
 #: Maximum words of a label, and lines, words and blocks between the halves of a sentence.
 _LABEL_WORDS, _MAX_BETWEEN, _FEW_WORDS, _MAX_BLOCKS = 6, 3, 12, 8
+#: Maximum linked words beside a heading that are not its text.
+_TOOL_WORDS = 3
 #: The default threshold.
 _DEFAULT = 0.5
 #: Last characters of a line that announces the next one, and of a sentence.
@@ -210,6 +214,7 @@ def complete(
             _complete_lists(page, outline.plain_list)
         _complete_lines(page)
         _complete_sentences(page)
+        _complete_notes(page)
         heading = outline.unit(UnitKind.HEADING)
         if heading is not None:
             _complete_headings(page, heading)
@@ -235,8 +240,10 @@ def _complete_lists(page: Completed, plain: NDArray[np.int32]) -> None:
     # By the default threshold, so that a lower one doesn't keep less.
     by_default = page.words * (page.scores >= np.float32(_DEFAULT))
     for first, after in zip(*(bounds.tolist() for bounds in page.outline.blocks_in(elements)), strict=True):
-        words = page.words[first:after]
-        if np.add.reduce(words * page.kept[first:after]) >= _MIN_SHARE * np.add.reduce(words):
+        words, n_linked = page.words[first:after], np.add.reduce(page.outline.page.blocks.n_linked[first:after])
+        n_words = np.add.reduce(words)
+        is_close = 2 * n_linked < n_words and page.is_likely(first, after, _MIN_MEAN)
+        if is_close or np.add.reduce(words * page.kept[first:after]) >= _MIN_SHARE * n_words:
             page.keep_range(first, after, Reason.KEPT_WITH_LIST)
         elif 2 * np.add.reduce(by_default[first:after]) <= np.add.reduce(by_default):
             page.remove_range(first, after, Reason.REMOVED_WITH_LIST)
@@ -344,6 +351,20 @@ def _complete_sentence(page: Completed, end: int) -> None:
         n_words += own[place]
 
 
+def _complete_notes(page: Completed) -> None:
+    """Keep the footnotes to which kept marks lead; if they are most of a list or table, all of it."""
+    notes = [np.arange(first, after) for first, after in notes_of_marks(page.outline, page.kept)]
+    if not notes:
+        return
+    found, whole = np.zeros(len(page.kept), dtype=bool), page.outline.whole
+    found[np.concatenate(notes)] = True
+    for element in () if whole is None else np.unique(whole[found & (whole >= 0)]).tolist():
+        first, after = page.outline.range_in(element)
+        words = page.words[first:after]
+        found[first:after] = 2 * np.add.reduce(words * found[first:after]) > np.add.reduce(words)
+    page.keep(found.nonzero()[0], Reason.KEPT_WITH_MARK)
+
+
 def _complete_headings(page: Completed, heading: NDArray[np.int32]) -> None:
     """Keep headings above kept text, and likely text below kept headings; remove headings without text.
 
@@ -415,12 +436,18 @@ def _may_be_alone(
 def _text_below(outline: Outline, heading: NDArray[np.int32], start: int, end: int) -> tuple[int, int]:
     """Return the first block below a heading, and one past the last in the innermost element around both.
 
-    They are in its section.
+    They are in its section. A few linked words beside the heading, such as "edit", are passed over.
     """
-    nodes, owner = outline.page.nodes, outline.page.blocks.node
-    node, first = heading.item(start), start
+    nodes, blocks = outline.page.nodes, outline.page.blocks
+    node, first, after = heading.item(start), start, end
     while heading.item(first) == node:
         first += 1
-    while node >= 0 and nodes.end.item(node) <= owner.item(first):
-        node = nodes.parent.item(node)
-    return first, end if node < 0 else min(end, int(owner.searchsorted(nodes.end.item(node))))
+    while node >= 0:
+        while node >= 0 and nodes.end.item(node) <= blocks.node.item(first):
+            node = nodes.parent.item(node)
+        after = end if node < 0 else min(end, int(blocks.node.searchsorted(nodes.end.item(node))))
+        n_words = int(np.add.reduce(blocks.n_words[first:after]))
+        if after == end or n_words > _TOOL_WORDS or n_words > np.add.reduce(blocks.n_linked[first:after]):
+            break
+        first = after
+    return first, after

@@ -45,6 +45,7 @@ class Reason(StrEnum):
     KEPT_WITH_LABEL = "kept_with_label"  #: value of a kept label
     KEPT_WITH_VALUE = "kept_with_value"  #: label of a kept value
     KEPT_WITH_SENTENCE = "kept_with_sentence"  #: between two kept halves of a sentence
+    KEPT_WITH_MARK = "kept_with_mark"  #: footnote to which a kept mark leads
     KEPT_WITH_HEADING = "kept_with_heading"  #: text of a kept heading
     KEPT_WITH_TEXT = "kept_with_text"  #: heading of a kept text
     KEPT_WITH_POST = "kept_with_post"  #: author or date of a kept post, or a post of a thread most of which is kept
