@@ -25,13 +25,11 @@ from blockml.outline import Outline, UnitKind
 from blockml.page import Flag, Reason
 from blockml.page.cached import cached_property
 
-__all__ = ["Completed", "compared_units", "complete", "cut_remark", "in_quotations", "mean_over_units", "pooled_units"]
+__all__ = ["Completed", "compared_units", "complete", "in_quotations", "mean_over_units", "pooled_units"]
 
 #: Minimum share of the words of a plain list that is kept, for all of it to be kept, and minimum mean score of a list
 #: that is not mostly links, as a share of the threshold.
 _MIN_SHARE, _MIN_MEAN = 0.4, 0.9
-#: Minimum removed items of a list that is cut, to say so, and maximum characters of the item before them.
-_MIN_CUT, _MAX_SHOWN = 3, 40
 #: Minimum score, as a share of the threshold, of what a kept part needs: the text below a heading, a list below a line
 #: that announces it, the value of a label or the middle of a sentence, and the heading above a text.
 _MIN_TEXT, _MIN_LIST, _MIN_LINE, _MIN_HEADING = 0.8, 0.2, 0.6, 0.1
@@ -247,37 +245,6 @@ def _complete_lists(page: Completed, plain: NDArray[np.int32]) -> None:
             page.keep_range(first, after, Reason.KEPT_WITH_LIST)
         elif 2 * np.add.reduce(by_default[first:after]) <= np.add.reduce(by_default):
             page.remove_range(first, after, Reason.REMOVED_WITH_LIST)
-
-
-def cut_remark(outline: Outline, kept: _Mask) -> str | None:
-    """Return a remark about the lists that are kept (n_blocks,) from their start and cut; None without any.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> outline = Outline(blockml.parse("<ul><li>One<li>Two<li>Three<li>Four<li>Five</ul>"))
-    >>> cut_remark(outline, np.array([True, True, False, False, False]))
-    'a list is cut: 3 items after "Two" are left out'
-    """
-    plain, page = outline.plain_list, outline.page
-    if plain is None:
-        return None
-    n_items, last = 0, -1
-    for element in np.unique(
-        plain[1:][(kept[1:] != kept[:-1]) & (plain[1:] == plain[:-1]) & (plain[1:] >= 0)]
-    ).tolist():
-        first, after = outline.range_in(element)
-        rows = np.arange(first, after)[page.blocks.n_words[first:after] > 0]
-        n_kept = int(np.count_nonzero(kept[rows]))
-        if not n_kept or not kept[rows[:n_kept]].all():
-            continue
-        item = outline.unit(UnitKind.ITEM)
-        n_removed = len(rows) - n_kept if item is None else len(np.unique(item[rows[n_kept:]]))
-        if n_removed >= _MIN_CUT and n_removed > n_items:
-            n_items, last = n_removed, int(rows[n_kept - 1])
-    if last < 0:
-        return None
-    return f'a list is cut: {n_items} items after "{page.blocks.texts[last][:_MAX_SHOWN]}" are left out'
 
 
 def _complete_lines(page: Completed) -> None:

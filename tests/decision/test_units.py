@@ -13,7 +13,8 @@ import blockml
 from blockml.decision.decide import decide, with_threshold
 from blockml.decision.policy import DecisionPolicy, PolicyColumns
 from blockml.decision.prediction import Prediction
-from blockml.decision.units import complete, cut_remark, mean_over_units, pooled_units
+from blockml.decision.remarks import completed_remark, cut_remark
+from blockml.decision.units import complete, mean_over_units, pooled_units
 from blockml.extractors.matrix import page_matrix
 from blockml.features.page_context import PageContext
 from blockml.outline import Outline
@@ -216,3 +217,26 @@ def test_a_cut_list_is_named() -> None:
     assert cut_remark(outline, rows < 7) is None
     assert cut_remark(outline, (rows < 3) | (rows == 5)) is None
     assert cut_remark(outline, rows > 5) is None
+
+
+def test_completed_units_are_named() -> None:
+    """One warning names the tables and lists that were completed, at most five, and those that were left out."""
+    rows = "".join(f"<table><tr><th>Size {number}<tr><td>ten<td>two</table>" for number in range(7))
+    outline = Outline(blockml.parse(f"<p>Text{rows}<ul><li>Home<li>Shop</ul>"))
+    changes = [
+        (Reason.KEPT_WITH_TABLE, np.arange(2, 22)),
+        (Reason.KEPT_WITH_TEXT, np.array([0])),
+        (Reason.REMOVED_WITH_LIST, np.array([23])),
+    ]
+    tables = ", ".join(f'the table "Size {number}"' for number in range(5))
+    assert completed_remark(outline, changes) == f'kept whole: {tables}, and 2 more; left out whole: the list "Home"'
+    assert completed_remark(outline, [(Reason.KEPT_WITH_LIST, np.array([0]))]) is None
+    assert completed_remark(Outline(blockml.parse("<p>Text")), [(Reason.KEPT_WITH_LIST, np.array([0]))]) is None
+
+
+def test_a_warning_names_a_list_that_is_kept_whole() -> None:
+    """The warning reaches the result of an extraction."""
+    page = blockml.parse("<p>We need for the bread of the valley:<ul><li>flour<li>water<li>salt</ul><p>End")
+    scores = np.array([0.9, 0.8, 0.8, 0.1, 0.1], np.float32)
+    found = decide(POLICY, page, Prediction(scores, matrix=page_matrix(page, "page")))
+    assert found.remarks == ('kept whole: the list "flour"',)
