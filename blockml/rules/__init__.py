@@ -7,11 +7,10 @@ Every package that extracts may import it; it imports pages, metadata and the de
 from blockml.rules.applying import (
     RuleMatches,
     apply_rules,
-    block_rules,
-    has_match,
-    matching,
     metadata_by_rules,
+    page_matches,
     tally_notes,
+    title_by_rules,
 )
 from blockml.rules.compiling import compile_selector
 from blockml.rules.rules import EXAMPLE, AnyRules, Rules, SiteRules, read_rules
@@ -23,11 +22,10 @@ __all__ = [
     "Rules",
     "SiteRules",
     "apply_rules",
-    "block_rules",
     "compile_selector",
-    "has_match",
-    "matching",
     "metadata_by_rules",
+    "page_matches",
     "read_rules",
     "tally_notes",
+    "title_by_rules",
 ]

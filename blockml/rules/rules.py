@@ -86,13 +86,13 @@ class Rules:
     def __reduce__(self) -> tuple[Any, ...]:
         return read_rules, (self.record(),)
 
-    def at(self, url: str | None, *, any_site: bool = True) -> tuple[SiteRules, ...]:
+    def at(self, url: str | None) -> tuple[SiteRules, ...]:
         """Return the rules of a page: those of its host, or of the nearest domain above it, then those of any site."""
         site, host = split_host(url)
         name = host
         while name and name not in self.by_site:
             name = "" if name == site else name.partition(".")[2]
-        return (*self.by_site.get(name, ()), *(self.by_site.get(ANY_SITE, ()) if any_site else ()))
+        return (*self.by_site.get(name, ()), *self.by_site.get(ANY_SITE, ()))
 
     @property
     def digest(self) -> str:

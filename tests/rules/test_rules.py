@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,13 @@ import blockml
 from blockml.batch import BatchExtractor
 from blockml.cli import main
 from blockml.errors import InputError, UsageError
-from blockml.extractors import Extractor
+from blockml.extractors import Extractor, trained
 from blockml.extractors.by_rules import RulesExtractor
 from blockml.extractors.routed import RoutedExtractor, read_routed, write_routed
 from blockml.options import Options
 from blockml.page import Reason
 from blockml.rules import EXAMPLE, read_rules, tally_notes
+from blockml.rules.selectors import Mask, Selector, SelectorTree
 
 HTML = (
     "<title>Cats - The Daily</title><nav>Home</nav><article><h1>Cats</h1>"
@@ -209,6 +211,37 @@ def test_metadata_by_rules() -> None:
     for title in ("meta[name=t]", "//meta[@name='t']/@content", "meta::attr(content)"):
         assert blockml.extract(html, rules={"*": {"title": title}}).title == "T"
     assert blockml.extract(html, rules={"*": {"title": "h6"}}).title == blockml.extract(html).title
+
+
+@pytest.mark.parametrize("system", ["on top", "only rules", "folder"])
+def test_each_rule_is_matched_once(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Routing, extraction, decision, title and metadata of a page share the matches of its rules."""
+    calls, select = Counter[str](), Selector.select
+
+    def counted(selector: Selector, tree: SelectorTree) -> Mask:
+        calls[selector.text] += 1
+        return select(selector, tree)
+
+    monkeypatch.setattr(Selector, "select", counted)
+    rules = read_rules({"cats.example": {"within": "article", "drop": ".ad", "authors": ".note", "title": "h1"}})
+    base = trained("kim2013").model
+    model: Extractor = {
+        "on top": blockml.load("kim2013"),
+        "only rules": RulesExtractor(rules),
+        "folder": RoutedExtractor(base, by_rules=RulesExtractor(rules)),
+    }[system]
+    result = blockml.extract(HTML, url=URL, model=model, rules=rules if system == "on top" else None)
+    assert "Buy" not in result.text
+    assert (result.title, result.metadata.title) == ("Cats", "Cats")
+    assert calls == Counter([".ad", "article", ".note", "h1"])
+
+
+def test_a_title_by_rules_reads_no_other_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rules name no title, only the headline of the page is read."""
+    monkeypatch.setattr("blockml.metadata.metadata.page_metadata", lambda _: pytest.fail("metadata were read"))
+    for selector, title in ((".note", "The shop belongs"), ("h2", "Cats")):
+        result = blockml.extract(HTML, rules={"*": {"title": selector}})
+        assert (result.title or "").startswith(title)
 
 
 def test_a_rule_that_takes_most_of_a_page_is_remarked() -> None:
