@@ -31,7 +31,7 @@ from blockml.page.attributes import Attributes
 from tests.reference import python_reference
 from tests.strategies import messy_html
 
-pytestmark = pytest.mark.skipif(_kernel.compiled is None, reason="needs the C extension")
+pytestmark = [pytest.mark.skipif(_kernel.compiled is None, reason="needs the C extension"), pytest.mark.exhaustive]
 
 #: Characters whose lower case is several, depends on neighbours or is ASCII; signs in and between words; lone
 #: surrogates.
