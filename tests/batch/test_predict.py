@@ -82,6 +82,7 @@ def test_a_failing_page_does_not_stop_the_others(tmp_path: Path, isolation: str)
     assert all(list(record) == FIELDS for record in result.values())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_poison_pages_fail_without_affecting_others(jobs: int) -> None:
@@ -111,6 +112,7 @@ def children() -> list[int]:
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 def test_killed_workers_lose_no_page() -> None:
     """If a worker is killed from outside, another one extracts its pages."""
@@ -126,6 +128,7 @@ def test_killed_workers_lose_no_page() -> None:
     assert {record["status"] for record in result} == {"ok"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 @pytest.mark.parametrize(("n", "jobs", "expected"), [(3, 4, 1), (300, 2, 2)])
 def test_no_more_workers_than_work(n: int, jobs: int, expected: int) -> None:
