@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from blockml.decision.prediction import Prediction
 from blockml.extractors.base import Extractor, Traits
 from blockml.page import Page
-from blockml.rules import AnyRules, page_matches, read_rules
+from blockml.rules import ANY_SITE, AnyRules, page_matches, read_rules
 from blockml.rules.applying import PageMatches
-from blockml.rules.rules import ANY_SITE
 
 __all__ = ["RulesExtractor"]
 

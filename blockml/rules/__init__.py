@@ -13,9 +13,10 @@ from blockml.rules.applying import (
     title_by_rules,
 )
 from blockml.rules.compiling import compile_selector
-from blockml.rules.rules import EXAMPLE, AnyRules, Rules, SiteRules, read_rules
+from blockml.rules.rules import ANY_SITE, EXAMPLE, AnyRules, Rules, SiteRules, read_rules
 
 __all__ = [
+    "ANY_SITE",
     "EXAMPLE",
     "AnyRules",
     "RuleMatches",

@@ -286,7 +286,7 @@ def test_wrong_calls(sites: Dataset) -> None:
             BlockClassifier().set_params(**{wrong: 3})
     with pytest.raises(UsageError, match="'rate' must be a number from 1e-06 to 1, got 2"):
         BlockClassifier("boosted").set_params(recipe__learning_rate=2)
-    with pytest.raises(UsageError, match="choose one of: average_precision, f1, "):
+    with pytest.raises(UsageError, match="choose one of: accuracy, average_precision, "):
         block_scorer("f2")
 
 

@@ -13,7 +13,7 @@ import pytest
 import blockml
 from blockml.batch import BatchExtractor
 from blockml.cli import main
-from blockml.errors import InputError, UsageError
+from blockml.errors import BlockmlError, InputError, UsageError
 from blockml.extractors import Extractor, trained
 from blockml.extractors.by_rules import RulesExtractor
 from blockml.extractors.routed import RoutedExtractor, read_routed, write_routed
@@ -336,6 +336,26 @@ def test_a_folder_of_models_with_rules(tmp_path: Path) -> None:
     ]
     assert models[0].startswith("rules:rules.toml")
     assert models[1:] == [base.id] * 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('["*"]\ndrop = ".ad"\n', r"has only rules for \*, which route no page; give the file by --rules"),
+        ('["cats.example"]\ntitle = "h1"\n', "the rules of cats.example only read metadata"),
+        ("x [", "not a TOML file of rules .* the smallest one has two lines, .*cats.example.* and drop"),
+        (None, "is not a regular file, but has the name of the folder"),
+    ],
+)
+def test_rules_of_a_folder_that_have_no_effect_are_refused(tmp_path: Path, content: str | None, message: str) -> None:
+    """Nothing in a folder of models is ignored: a name that leads nowhere, and rules that route no page."""
+    write_routed(tmp_path, trained("kim2013").model, {}, [], {})
+    if content is None:
+        (tmp_path / "rules.toml").symlink_to(tmp_path / "nowhere")
+    else:
+        (tmp_path / "rules.toml").write_text(content)
+    with pytest.raises(BlockmlError, match=message):
+        read_routed(tmp_path)
 
 
 def test_comparisons_notice_changed_rules(tmp_path: Path) -> None:
