@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Set
-from enum import Enum
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,21 @@ from blockml.parsing.segmentation import BREAKING, own_line_starts
 __all__ = ["FOOTNOTE_MARK", "Outline", "UnitKind"]
 
 
-class UnitKind(Enum):
+class UnitKind(IntEnum):
     """Kind of element that readers read as a whole."""
 
-    CELL = "cell"
-    ROW = "row"
-    TABLE = "table"
-    ITEM = "item"
-    LIST = "list"
-    DEFINITIONS = "definitions"
-    TERM = "term"
-    DESCRIPTION = "description"
-    CODE = "code"
-    HEADING = "heading"
-    QUOTATION = "quotation"
-    FIGURE = "figure"
+    CELL = 1
+    ROW = 2
+    TABLE = 3
+    ITEM = 4
+    LIST = 5
+    DEFINITIONS = 6
+    TERM = 7
+    DESCRIPTION = 8
+    CODE = 9
+    HEADING = 10
+    QUOTATION = 11
+    FIGURE = 12
 
 
 #: Names of the elements of each kind.
@@ -52,14 +52,16 @@ _NAMES: Mapping[UnitKind, Set[str]] = {
     UnitKind.QUOTATION: frozenset({"blockquote"}),
     UnitKind.FIGURE: frozenset({"figure"}),
 }
-#: Numbers of the kinds, from 1, in columns of elements.
-_NUMBERS: Mapping[UnitKind, int] = {kind: number for number, kind in enumerate(UnitKind, start=1)}
 #: Fields of forms, and their number in columns of elements.
 _FIELDS, _FIELD = frozenset({"input", "select", "textarea"}), len(UnitKind) + 1
 _NUMBER_OF_NAME: Mapping[str, int] = {
-    **{name: _NUMBERS[kind] for kind, names in _NAMES.items() for name in names},
+    **{name: int(kind) for kind, names in _NAMES.items() for name in names},
     **dict.fromkeys(_FIELDS, _FIELD),
 }
+#: Whether the elements of each number are lists, and items of lists.
+_IS_LIST, _IS_ITEM = np.zeros((2, _FIELD + 1), dtype=bool)
+_IS_LIST[[UnitKind.LIST, UnitKind.DEFINITIONS]] = True
+_IS_ITEM[[UnitKind.ITEM, UnitKind.TERM, UnitKind.DESCRIPTION]] = True
 #: Elements that don't occur in cells of data tables.
 _SECTIONS = _NAMES[UnitKind.HEADING] | {"pre", "blockquote", "hr"}
 #: A table without header cells is layout if a cell has this many characters.
@@ -100,7 +102,7 @@ class Outline:
         """Return (n_elements,) the nodes of the elements of a kind, in document order."""
         if (known := self._elements.get(kind)) is None:
             structural, kinds = self._structural
-            known = self._elements[kind] = structural[kinds == _NUMBERS[kind]]
+            known = self._elements[kind] = structural[kinds == int(kind)]
         return known
 
     @cached_property
@@ -168,12 +170,10 @@ class Outline:
         page.
         """
         structural, kinds = self._structural
-        lists = structural[(kinds == _NUMBERS[UnitKind.LIST]) | (kinds == _NUMBERS[UnitKind.DEFINITIONS])]
+        lists = structural[_IS_LIST[kinds]]
         if not (len(lists) and len(self.page.blocks)):
             return None
-        nodes, is_item = self.page.nodes, np.zeros(_FIELD + 1, dtype=bool)
-        is_item[[_NUMBERS[kind] for kind in (UnitKind.ITEM, UnitKind.TERM, UnitKind.DESCRIPTION)]] = True
-        items = structural[is_item[kinds]]
+        nodes, items = self.page.nodes, structural[_IS_ITEM[kinds]]
         first, after = self.blocks_in(lists)
         n_items = items.searchsorted(nodes.end[lists]) - items.searchsorted(lists)
         n_lines = self.line[after - 1] - self.line[np.minimum(first, len(self.line) - 1)] + 1
