@@ -58,9 +58,10 @@ _NUMBER_OF_NAME: Mapping[str, int] = {
     **{name: int(kind) for kind, names in _NAMES.items() for name in names},
     **dict.fromkeys(_FIELDS, _FIELD),
 }
+_LISTS = frozenset({UnitKind.LIST, UnitKind.DEFINITIONS})
 #: Whether the elements of each number are lists, and items of lists.
 _IS_LIST, _IS_ITEM = np.zeros((2, _FIELD + 1), dtype=bool)
-_IS_LIST[[UnitKind.LIST, UnitKind.DEFINITIONS]] = True
+_IS_LIST[list(_LISTS)] = True
 _IS_ITEM[[UnitKind.ITEM, UnitKind.TERM, UnitKind.DESCRIPTION]] = True
 #: Elements that don't occur in cells of data tables.
 _SECTIONS = _NAMES[UnitKind.HEADING] | {"pre", "blockquote", "hr"}
@@ -101,17 +102,19 @@ class Outline:
     def elements(self, kind: UnitKind) -> NDArray[np.int64]:
         """Return (n_elements,) the nodes of the elements of a kind, in document order."""
         if (known := self._elements.get(kind)) is None:
-            structural, kinds = self._structural
-            known = self._elements[kind] = structural[kinds == int(kind)]
+            structural, kinds, present = self._structural
+            found = structural[kinds == int(kind)] if kind in present else structural[:0]
+            known = self._elements[kind] = found
         return known
 
     @cached_property
-    def _structural(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """(n,) elements of all kinds and fields, about one in ten nodes, and (n,) the number of each one's kind."""
+    def _structural(self) -> tuple[NDArray[np.int64], NDArray[np.int8], Set[int]]:
+        """(n,) elements of all kinds and fields, about one in ten nodes, and their numbers: (n,) and a set."""
         nodes = self.page.nodes
-        kinds = np.array([_NUMBER_OF_NAME.get(name, 0) for name in nodes.names], dtype=np.int8)[nodes.tag]
+        of_names = [_NUMBER_OF_NAME.get(name, 0) for name in nodes.names]
+        kinds = np.array(of_names, dtype=np.int8)[nodes.tag]
         found = kinds.nonzero()[0].astype(np.int64, copy=False)
-        return found, kinds[found]
+        return found, kinds[found], frozenset(of_names)
 
     def unit(self, kind: UnitKind) -> NDArray[np.int32] | None:
         """Return (n_blocks,) the innermost element of a kind around each block, -1 without one.
@@ -144,7 +147,7 @@ class Outline:
 
     def has_fields(self, element: int) -> bool:
         """Tell whether an element has fields of a form."""
-        structural, kinds = self._structural
+        structural, kinds, _ = self._structural
         first, after = structural.searchsorted((element, self.page.nodes.end.item(element)))
         return _FIELD in kinds[first:after]
 
@@ -169,7 +172,9 @@ class Outline:
         A list is plain if its items have at most three lines on average. Others are posts, cards or the layout of a
         page.
         """
-        structural, kinds = self._structural
+        structural, kinds, present = self._structural
+        if _LISTS.isdisjoint(present):
+            return None
         lists = structural[_IS_LIST[kinds]]
         if not (len(lists) and len(self.page.blocks)):
             return None
