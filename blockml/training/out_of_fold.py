@@ -165,6 +165,7 @@ def out_of_fold(
         return _adapted(model, datasets, n_folds or _ADAPTATION_FOLDS, seed, progress)
     recipe = recipe_of(model)
     assert recipe is not None  # noqa: S101 (checked above)
+    datasets = _as_in_training(model, datasets)
     pages = [(dataset.name, page) for dataset in datasets for page in dataset.pages]
     prints = [_fingerprint(page.load()[0], page.charset, recipe.parsing) for _, page in pages]
     protocol, groups = "page", duplicate_groups(prints, [f"{name}/{page.id}" for name, page in pages])
@@ -185,6 +186,12 @@ def out_of_fold(
         report(f"{model.name}: fold {number} of {len(folds)}, {counted(len(tested), 'page')} held out")
         found.append(FoldModel(tested, made))
     return OutOfFold(protocol, tuple(found))
+
+
+def _as_in_training(model: Model, datasets: Sequence[Dataset]) -> list[Dataset]:
+    """Return the data sets, marked as supplementary like those that the model was trained on."""
+    marked = {entry["checksum"] for entry in model.training if entry.get("supplementary") is True}
+    return [replace(dataset, supplementary=not marked.isdisjoint(_checksums([dataset]))) for dataset in datasets]
 
 
 def _inner_protocols(recipe: Recipe, datasets: Sequence[Dataset]) -> tuple[str, ...]:

@@ -230,7 +230,7 @@ _RECIPES = (
             named_comment_probability=0.1,
             declared_probability=0.2,
         ),
-        n_mlps=3,
+        n_mlps=2,
         mlp_weight=0.65,
         shortened=0.5,
         filter_gold=True,

@@ -58,6 +58,7 @@ class PageRows:
     dataset: str = ""  #: Name of the data set.
     inputs: MatrixInputs | None = None  #: Fields of the recipe that the page was prepared for; None if unknown.
     variant: PageRows | None = None  #: A shortened variant to train on, for recipes that use them.
+    supplementary: bool = False  #: Whether only some members of an ensemble are trained on it.
 
     @property
     def amounts(self) -> BlockAmounts:
@@ -152,11 +153,20 @@ class BlockTable:
     def with_variants(self, training: NDArray[np.bool_]) -> tuple[BlockTable, NDArray[np.bool_]]:
         """Append the variants of the pages with rows in ``training`` (n_rows,), and extend the mask by their rows."""
         pages = np.unique(self.page_of_row[training]).tolist()
-        variants = [variant for page in pages if (variant := self.pages[page].variant) is not None]
+        variants = [
+            replace(variant, supplementary=self.pages[page].supplementary)
+            for page in pages
+            if (variant := self.pages[page].variant) is not None
+        ]
         if not variants:
             return self, training
         table = BlockTable.stack([*self.pages, *variants])
         return table, np.concatenate([training, table.known[len(training) :]])
+
+    @property
+    def supplementary(self) -> NDArray[np.bool_]:
+        """(n_rows,) blocks of pages that only some members of an ensemble are trained on."""
+        return np.array([page.supplementary for page in self.pages])[self.page_of_row]
 
     def rows_of(self, page: int) -> slice:
         """Return the rows of a page."""
@@ -247,11 +257,16 @@ def build_table(
     tasks = (joblib.delayed(_site_rows)(group, recipe) for group in groups)
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
         by_site = list(tracked(parallel(tasks), progress, "features", len(groups)))
-    names = [dataset.name for dataset in datasets for _ in dataset.pages]
+    sources = [dataset for dataset in datasets for _ in dataset.pages]
     place = {id(page): number for number, page in enumerate(labelled)}  # data sets may share page ids
     order = [place[id(page)] for group in groups for page in group]
     rows = [row for _, row in sorted(zip(order, chain.from_iterable(by_site), strict=True), key=itemgetter(0))]
-    return BlockTable.stack([replace(row, dataset=name) for row, name in zip(rows, names, strict=True)])
+    return BlockTable.stack(
+        [
+            replace(row, dataset=source.name, supplementary=source.supplementary)
+            for row, source in zip(rows, sources, strict=True)
+        ]
+    )
 
 
 def _site_rows(pages: Sequence[LabelledPage], recipe: Recipe) -> list[PageRows]:

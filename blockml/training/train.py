@@ -367,6 +367,7 @@ def _provenance(datasets: Sequence[Dataset], table: BlockTable) -> tuple[dict[st
                 "checksum": dataset.checksum(),
                 "licence": dataset.licence,
                 "attribution": dataset.attribution,
+                **({"supplementary": True} if dataset.supplementary else {}),
             }
         )
         first = last
