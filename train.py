@@ -2,6 +2,9 @@
 
 The environment variable BLOCKML_CORPORA names the folder of corpora; without it models are trained on the pages in
 data/, as a check that training works, and written to out/models. Equal pages, versions and seed give equal files.
+
+With the corpora, the importance of the columns is measured on collections that no release is trained on;
+``--importances`` only measures that of the models in models/, and adds it to their files and cards.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ import numpy as np
 
 from blockml.cli.output import note, write_output
 from blockml.datasets import Dataset, Gold, LabelledPage, TextGold, open_dataset
-from blockml.model import Model, save_model
+from blockml.evaluation.importance import measured_importance
+from blockml.evaluation.seen import hash_labelled
+from blockml.model import Model, load_model, save_model
 from blockml.model.card import render_card
 from blockml.parsing import parse
 from blockml.text.tokens import metric_tokens
@@ -107,6 +112,10 @@ RELEASES = (
 )
 
 
+#: Collections that no release is trained on, and about how many pages of each importances are measured on.
+HELD_OUT, HELD_OUT_PAGES = ("cleaneval", "cleanportaleval", "dragnet-2012", "ir-research-big9-chaos", "l3s-gn1"), 40
+
+
 #: Collections whose gold of forum pages leaves out what stands between posts: names, dates and counters. WCXB has them.
 WITHOUT_NAMES = ("magic-html",)
 #: Tokens of a block up to which it may be such a line (our choice).
@@ -166,16 +175,22 @@ def main() -> int:
     parser.add_argument("--dataset", action="append", default=[], metavar="NAME=DIR", help="folder of a corpus")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--importances", action="store_true", help="train nothing; measure importances of the models")
     arguments = parser.parse_args()
     known = {release.name for release in RELEASES}
     if unknown := set(arguments.names) - known:
         parser.error(f"no such release: {', '.join(sorted(unknown))}; choose from {', '.join(sorted(known))}")
     folders: dict[str, str] = dict(spec.partition("=")[::2] for spec in arguments.dataset)
     if corpora := os.environ.get("BLOCKML_CORPORA"):
-        wanted = {name for release in RELEASES for name in release.corpora}
+        wanted = {*HELD_OUT, *(name for release in RELEASES for name in release.corpora)}
         folders = {name: str(Path(corpora) / name) for name in wanted} | folders
     for release in RELEASES:
-        if not arguments.names or release.name in arguments.names:
+        if arguments.names and release.name not in arguments.names:
+            continue
+        if arguments.importances:
+            path = ROOT / "models" / f"{release.name}.blockml"
+            save(measured(load_model(path), folders), path)
+        else:
             write(release, folders, arguments.seed, arguments.jobs)
     return 0
 
@@ -188,10 +203,33 @@ def write(release: Release, folders: Mapping[str, str], seed: int, jobs: int) ->
         note(f"no {' and '.join(release.corpora)}: {release.name} is trained on data/, as a check only")
     model = trained(release, folders if is_complete else None, seed, jobs)
     target.mkdir(parents=True, exist_ok=True)
-    path = target / f"{release.name}.blockml"
+    save(measured(model, folders) if is_complete else model, target / f"{release.name}.blockml")
+
+
+def save(model: Model, path: Path) -> None:
+    """Write a model and its card."""
     save_model(model, path)
     write_output(render_card(model), f"{path}.md")
     note(f"wrote {path} ({path.stat().st_size / 1000:.0f} kB) and its card")
+
+
+def measured(model: Model, folders: Mapping[str, str]) -> Model:
+    """Return a model with the importance of its columns on pages that it has not seen."""
+    found = []
+    for name in HELD_OUT:
+        if name not in folders:
+            note(f"no {name}: the importance of the columns of {model.name} is measured without it")
+            continue
+        dataset = open_dataset(f"{name}={folders[name]}")
+        pages = dataset.pages[:: max(1, len(dataset) // HELD_OUT_PAGES)]
+        hashes = model.training_hashes
+        unseen = [
+            page for page in pages if hashes is not None and not hashes.has_page(hash_labelled(page, page.load()[0]))
+        ]
+        found.append(replace(dataset, pages=tuple(unseen)))
+    if not found:
+        return model
+    return replace(model, metrics={**model.metrics, "importance": measured_importance(model, found)})
 
 
 def trained(release: Release, folders: Mapping[str, str] | None, seed: int, jobs: int) -> Model:

@@ -9,13 +9,14 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blockml.datasets import Dataset, open_datasets
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.grid import OUTCOMES
-from blockml.evaluation.comparison.running import compare_systems
+from blockml.evaluation.comparison.running import compare_systems, load_scores
 from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import Comparable, System, choose
 from blockml.evaluation.comparison.tables import PREFERRED
@@ -26,6 +27,7 @@ from blockml.progress import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
     from blockml.evaluation.frames import Frame
+    from blockml.training.baseline import BaselineDifference
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,8 @@ class Comparison:
     directory: Path  #: Folder of outputs, scores and tables; a temporary one if no output was asked for.
     systems: Sequence[System] = field(repr=False)
     samples: Sequence[PageSample] = field(repr=False)
+    #: What the folds of each system that was cross-validated keep together: ``site`` or ``page``.
+    protocols: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def means(self) -> list[dict[str, Any]]:
@@ -82,6 +86,29 @@ class Comparison:
             for row in self.tables["datasets"]
         }
         return [row for row in self.tables["differences"] if row["metric"] == metrics[row["dataset"]]]
+
+    @property
+    def out_of_fold(self) -> list[tuple[str, str, BaselineDifference]]:
+        """Data set, cross-validated system, and its difference of page F1 to each other system.
+
+        The number is the one that :func:`blockml.train` reports about the same pages, folds and seed.
+        """
+        from blockml.training.baseline import baseline_difference
+
+        found = []
+        seen = {place: frozenset(item.pages or ()) for place, item in self.seen.items()}
+        for dataset, by_system in load_scores(self.directory).items():
+            for name, other in product(self.protocols, by_system):
+                if other == name or self.protocols[name] != self.protocols.get(other, self.protocols[name]):
+                    continue
+                left_out = seen[dataset, name] | seen[dataset, other]
+                rest = {page.id: page for page in by_system[other] if page.id not in left_out}
+                scores = [(page.bag_f1, rest[page.id].bag_f1, page.site) for page in by_system[name] if page.id in rest]
+                known = [(a, b, site) for a, b, site in scores if a is not None and b is not None]
+                difference = baseline_difference(other, self.protocols[name], known)
+                if difference is not None:
+                    found.append((dataset, name, difference))
+        return found
 
     @property
     def seen(self) -> dict[tuple[str, str], Seen]:
@@ -201,8 +228,11 @@ def compare(
     """
     chosen, opened = choose(models, outputs), open_datasets(datasets)
     samples = [draw_sample(dataset, limit, seed) for dataset in opened]
+    protocols: dict[str, str] = {}
     if out_of_fold:
-        systems = _out_of_fold(chosen.systems, opened, n_folds, seed=seed, jobs=jobs, progress=progress, report=report)
+        systems, protocols = _out_of_fold(
+            chosen.systems, opened, n_folds, seed=seed, jobs=jobs, progress=progress, report=report
+        )
         chosen = chosen._replace(systems=systems)
     elif n_folds is not None:
         raise UsageError("n_folds has no effect without out_of_fold")
@@ -210,7 +240,7 @@ def compare(
     tables = compare_systems(
         chosen, samples, Store(directory), jobs=jobs, timeout=timeout, command=command, progress=progress, report=report
     )
-    found = Comparison(tables, directory, chosen.systems, samples)
+    found = Comparison(tables, directory, chosen.systems, samples, protocols)
     if output is None:
         weakref.finalize(found, shutil.rmtree, directory, ignore_errors=True)
     else:
@@ -227,14 +257,15 @@ def _out_of_fold(
     jobs: int,
     progress: ProgressCallback,
     report: Callable[[str], None],
-) -> list[System]:
+) -> tuple[list[System], dict[str, str]]:
     """Return the systems, with a model for each fold where the data sets are the training data of their model.
 
-    Raises UsageError if that is so for none of them.
+    Also returns what these folds keep together, by name of the system. Raises UsageError if there are no folds.
     """
     from blockml.training.out_of_fold import has_training_pages, not_trainable, out_of_fold
 
     found: list[System] = []
+    protocols: dict[str, str] = {}
     reasons: dict[str, bool] = {}  # and whether somebody may expect folds
     for system in systems:
         extractor = system.extractor()
@@ -256,13 +287,14 @@ def _out_of_fold(
         )
         by_fold = {fold.pages: copy(extractor).set_params(model=fold.model) for fold in made.folds}
         found.append(system.with_folds(str(made), by_fold))
+        protocols[system.name] = made.protocol
         report(f"{system.name}: {made}")
     if not any(system.folds for system in found):
         raise UsageError("; ".join(reasons) or "no system is a model, so there is nothing to cross-validate")
     for reason, trained_here in reasons.items():
         if trained_here:
             report(reason)
-    return found
+    return found, protocols
 
 
 def mean_cells(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:

@@ -6,6 +6,7 @@ have no table and most callers need one kind of element.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Set
 from enum import Enum
 
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from blockml.page import Page
 from blockml.page.cached import cached_property
+from blockml.parsing.segmentation import BREAKING, own_line_starts
 
-__all__ = ["Outline", "UnitKind"]
+__all__ = ["FOOTNOTE_MARK", "Outline", "UnitKind"]
 
 
 class UnitKind(Enum):
@@ -62,6 +64,10 @@ _NUMBER_OF_NAME: Mapping[str, int] = {
 _SECTIONS = _NAMES[UnitKind.HEADING] | {"pre", "blockquote", "hr"}
 #: A table without header cells is layout if a cell has this many characters.
 _LONG_CELL = 800
+#: Texts of footnote marks.
+FOOTNOTE_MARK = re.compile(
+    r"\s*\[?\s*(?:(?:note|fn|n)\.?\s*)?(?:[0-9]{1,3}|[a-z]{1,2}|[ivx]{1,5}|[*†‡§]{1,3})\s*\]?\s*", re.IGNORECASE
+)
 #: Maximum lines per item of a plain list.
 _MAX_LINES = 3
 
@@ -127,6 +133,13 @@ class Outline:
         owner = self.page.blocks.node
         return int(owner.searchsorted(element)), int(owner.searchsorted(self.page.nodes.end.item(element)))
 
+    def line_element(self, node: int) -> int:
+        """Return the nearest element, the node itself or around it, that starts a new line; 0 without one."""
+        nodes = self.page.nodes
+        while node > 0 and nodes.name(node) not in BREAKING:
+            node = nodes.parent.item(node)
+        return max(node, 0)
+
     def has_fields(self, element: int) -> bool:
         """Tell whether an element has fields of a form."""
         structural, kinds = self._structural
@@ -167,6 +180,14 @@ class Outline:
         lists = lists[(first < after) & (n_lines <= _MAX_LINES * n_items)]
         return self._outermost(lists) if len(lists) else None
 
+    @cached_property
+    def whole(self) -> NDArray[np.int32] | None:
+        """(n_blocks,) data table or plain list around each block, the outer one of both; -1 in neither."""
+        table, plain = self.data_table, self.plain_list
+        if table is None or plain is None:
+            return plain if table is None else table
+        return np.where((table >= 0) & ((plain < 0) | (table < plain)), table, plain)
+
     def _outermost(self, elements: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return (n_blocks,) the outermost of some elements around each block, -1 without one."""
         nodes = self.page.nodes
@@ -176,8 +197,16 @@ class Outline:
 
     @cached_property
     def line(self) -> NDArray[np.intp]:
-        """(n_blocks,) number of each block's line of text: see :meth:`blockml.page.Blocks.line_numbers`."""
-        return self.page.blocks.line_numbers()
+        """(n_blocks,) number of each block's line of text: see :meth:`blockml.page.Blocks.line_numbers`.
+
+        Custom elements that are paragraphs are lines of their own.
+        """
+        number, starts = self.page.blocks.line_numbers(), own_line_starts(self.page.nodes, self.page.blocks)
+        if len(starts):
+            begins = np.append(False, number[1:] != number[:-1])
+            begins[starts] = True
+            number = begins.cumsum()
+        return number
 
     @cached_property
     def section(self) -> NDArray[np.intp]:

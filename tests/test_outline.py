@@ -117,3 +117,11 @@ def test_deep_pages() -> None:
     item = Outline(page).unit(UnitKind.ITEM)
     assert item is not None
     assert len({*item.tolist()}) == len(page.blocks) == 600
+
+
+def test_custom_elements_with_text_are_lines() -> None:
+    """Paragraphs in custom elements are lines of their own; a custom element within a sentence isn't."""
+    page = blockml.parse("<x-a>One</x-a><x-a>Two</x-a><p>It is <x-time>noon</x-time>.")
+    assert page.blocks.line_numbers().tolist()[:2] == [0, 0]
+    assert Outline(page).line.tolist()[:2] == [0, 1]
+    assert len({*Outline(page).line.tolist()[2:]}) == 1

@@ -1,7 +1,7 @@
-"""Suffixes of file names: which files are pages, which hold many pages, and which are compressed.
+"""Suffixes of file names: which files are pages, and which are compressed.
 
 Suffixes match in any case, so ``B.HTML.GZ`` is a compressed page. :mod:`blockml.archives.compression` has the readers
-of compressions.
+of compressions, and :mod:`blockml.archives.kinds` the files that hold many pages.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["ARCHIVES", "COMPRESSIONS", "LINES", "PAGES", "PAGE_FILES", "SERVED", "is_page_file", "is_page_of_folder"]
+__all__ = ["COMPRESSIONS", "LINES", "PAGES", "PAGE_FILES", "SERVED", "is_page_file", "is_page_of_folder"]
 __all__ += ["is_list_of_pages", "is_table_file", "is_table_of_pages", "name_text", "page_stem", "pages_below"]
 __all__ += ["pattern", "split_compression", "with_compression"]
 
 #: Pages.
 PAGES = (".html", ".htm", ".xhtml")
-#: Files with one page per line, and archives of crawlers.
+#: Files with one page per line.
 LINES = (".jsonl", ".ndjson")
-ARCHIVES = (".warc", ".arc")
 #: Tables of pages.
 _TABLES = (".csv", ".tsv", ".json", *LINES, ".parquet")
 #: Compressions, which may follow any other suffix.

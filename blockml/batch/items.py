@@ -7,13 +7,11 @@ from pathlib import Path
 
 from blockml.archives.compression import read_file
 from blockml.archives.http import decoded_body
+from blockml.archives.kinds import without_signature
 from blockml.errors import InputError
 from blockml.parsing import Limits
 
 __all__ = ["Item"]
-
-#: First bytes of files that hold many pages.
-_ARCHIVES = {b"WARC/": "a WARC file", b"filedesc:": "an ARC file", b"PAR1": "a Parquet file"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,6 @@ class Item:
         if self.path is None:
             raise InputError("an item needs a path or html", source=self.id)
         page = read_file(self.path, limit)
-        for start, kind in _ARCHIVES.items():
-            if page.startswith(start):
-                raise InputError(f"not a page but {kind}; pass it to 'blockml predict' by its name")
+        if (kind := without_signature(page)) is not None:
+            raise InputError(f"not a page but {kind.described}; pass it to 'blockml predict' by its name")
         return page

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from blockml.cli.arguments import add_datasets, add_format, add_jobs, given_datasets, positive, refuse, seed
 from blockml.cli.output import TerminalProgress, command_line, note, print_rows, writing
-from blockml.comparing import Comparison, compare, mean_cells
+from blockml.comparing import compare, mean_cells
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.systems import choose
 from blockml.text.plurals import counted
@@ -89,25 +89,15 @@ def run_compare(arguments: argparse.Namespace) -> int:
     for (dataset, system), seen in found.seen.items():
         if seen.worth_telling:
             note(f"{dataset}: {system}{'†' if seen.pages else ''}, {seen}")
-    _note_differences(found)
+    for dataset, name, difference in found.out_of_fold:
+        pages = counted(difference.pages, "page")
+        sign = "significant" if difference.difference.significant else "not significant"
+        note(
+            f"{dataset}, page bag F1 out of fold, by {difference.protocol}: {name} - {difference.model} = "
+            f"{difference.interval} on {pages}, {'too few for an interval' if difference.is_few else sign}"
+        )
     note(f"report: {found.directory / 'report.html'}")
     missing = {row["name"]: row["install"] for row in found.tables["missing_systems"]}
     for name, install in missing.items():
         note(f"{name} could not be run: {install}")
     return 1 if missing.keys() & set(arguments.systems) else 0
-
-
-def _note_differences(found: Comparison) -> None:
-    """Print the differences of the models that were compared out of fold to the other systems."""
-    folded = {system.name for system in found.systems if system.folds}
-    for row in found.differences:
-        if not folded & {row["a"], row["b"]}:
-            continue
-        sign, a, b = (1, row["a"], row["b"]) if row["a"] in folded else (-1, row["b"], row["a"])
-        pages = counted(row["wins"] + row["losses"] + row["ties"], "page")
-        if row["low"] is None:
-            interval = f"on {pages}, too few for an interval"
-        else:
-            low, high = sorted((sign * row["low"], sign * row["high"]))
-            interval = f"[{low:+.3f}, {high:+.3f}] on {pages}, {'' if row['significant'] else 'not '}significant"
-        note(f"{row['dataset']}, {row['metric']} out of fold: {a} - {b} = {sign * row['mean']:+.3f} {interval}")

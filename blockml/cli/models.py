@@ -112,41 +112,62 @@ def _show_tree(arguments: argparse.Namespace, model: Model) -> int:
 
 
 def _show_importance(arguments: argparse.Namespace, model: Model) -> int:
-    """Print gain and permutation importance."""
-    from blockml.evaluation.importance import Importance, by_column, by_family, importance_rows
+    """Print gain and permutation importance, or how often the trees test each column if neither was measured."""
+    from blockml.evaluation.importance import (
+        MOST_COLUMNS,
+        Importance,
+        by_column,
+        by_family,
+        labelled_blocks,
+        split_shares,
+    )
 
     if not model.ensembles:
         raise UsageError(f"model {model.name} has no trees")
-    is_single = isinstance(model.ensembles[0], MeanTrees)
+    is_single = len(model.predictors) == 1 and isinstance(model.ensembles[0], MeanTrees)
     by = arguments.by or ("column" if is_single else "family")
+    output_format = "json" if arguments.format == "json" else "table"
+    summary = model.metrics.get("site") or model.metrics.get("page") or {}
     if arguments.dataset:
-        rows = importance_rows(model, *given_datasets(arguments, [arguments.dataset]))
+        blocks = labelled_blocks(model, *given_datasets(arguments, [arguments.dataset]))
         repeats = arguments.repeats or _REPEATS
-        found = (by_column if by == "column" else by_family)(model, rows, repeats=repeats)
-        pages = f"{counted(len(rows.main), 'block')}, {int(rows.main.sum())} of them content"
+        if by == "column":
+            found = by_column(model, blocks, repeats=repeats, most=None if is_single else MOST_COLUMNS)
+        else:
+            found = by_family(model, blocks, repeats=repeats)
+        labelled = blocks.main[blocks.known]
+        pages = f"{counted(len(labelled), 'block')}, {int(labelled.sum())} of them content"
         spread = f"mean of {repeats}"
     else:
         refuse(arguments, "without --dataset", repeats=None, columns=None)
-        summary = model.metrics.get("site") or model.metrics.get("page") or {}
-        if "importance" not in summary:
-            raise UsageError(
-                f"{model.name} has no importances of its own, because it was trained without folds or by an earlier "
-                "version: give --dataset with labelled pages, for example data/sites"
+        if recorded := model.metrics.get("importance"):
+            pages = f"{recorded['pages']} pages that it has not seen, of {', '.join(recorded['datasets'])}"
+            spread = f"mean of {recorded['repeats']}"
+        elif recorded := summary.get("importance"):
+            pages, spread = f"held-out pages of {summary['folds']} folds by {summary['protocol']}", "mean over folds"
+        else:
+            shares = split_shares(model, by)
+            print_rows([{by: name, "columns": n, "tests": f"{share:.1%}"} for name, n, share in shares], output_format)
+            note(
+                f"tests: share of the splits of {model.name}'s trees. Gain and permutation were not measured, because "
+                "it was trained without folds or by an earlier version; --dataset measures them on labelled pages"
             )
-        found = [Importance(*row) for row in summary["importance"][by]]
-        pages = f"held-out pages of {summary['folds']} folds by {summary['protocol']}"
-        spread = "mean over folds"
+            return 0
+        found = [Importance(*row) for row in recorded[by]]
     shown = [
         {by: item.name, "columns": item.n_columns, "gain": f"{item.impurity:.1%}"}
         | {"permutation": f"{item.drop:+.4f}", "sd": f"{item.spread:.4f}"}
         for item in found
     ]
-    print_rows(shown, "json" if arguments.format == "json" else "table")
-    kind = "entropy of the labels" if is_single else "variance of the trees' output"
+    print_rows(shown, output_format)
+    kind = "entropy of the labels" if isinstance(model.ensembles[0], MeanTrees) else "variance of the trees' output"
     note(
-        f"{pages}; gain: share of the {kind} that the tests remove; permutation: loss of average precision of the "
-        f"trees, {spread}"
+        f"{pages}; gain: share of the {kind} that the tests of the trees remove; permutation: loss of average "
+        f"precision of the whole model, {spread}"
     )
+    if not is_single and len(model.predictors) > 1:
+        weights = ", ".join(f"{name} {weight:g}" for name, weight in model.weights.items())
+        note(f"only trees have a gain; weights in the model: {weights}")
     return 0
 
 

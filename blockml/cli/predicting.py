@@ -34,7 +34,7 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     text = (
         "page file, folder (with all page, WARC and ARC files below it), glob, or file of many pages: .jsonl, .csv, "
-        ".tsv, WARC, ARC or Parquet; - for standard input"
+        ".tsv, WARC, ARC, Parquet, ZIP or tar; - for standard input"
     )
     add("inputs", metavar="INPUT", nargs="*", help=text)
     add("--files-from", metavar="FILE", help="read the names of inputs from FILE, one per line; - for standard input")

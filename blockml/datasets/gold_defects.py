@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
 from blockml.datasets.base import Dataset
-from blockml.datasets.validation import FindingKind, validate
+from blockml.datasets.validation import Finding, FindingKind, validate
 from blockml.progress import ProgressCallback, ignore_progress
 
 #: Kinds that make gold invalid for any use: it is missing, belongs to another page, is incomplete or contradicted.
@@ -70,8 +70,13 @@ def gold_defects(
     ...     gold_defects(Dataset("mine", Path(folder), "folders", (page,)))
     {'a': ('seen', 'soft error')}
     """
+    return _defects(dataset, validate(dataset, jobs=jobs, progress=progress), kinds)
+
+
+def _defects(dataset: Dataset, findings: Iterable[Finding], kinds: Set[FindingKind]) -> Mapping[str, tuple[str, ...]]:
+    """Return the flags of pages and the kinds of findings that count, by page id."""
     found: dict[str, set[str]] = defaultdict(set)
-    for finding in validate(dataset, jobs=jobs, progress=progress):
+    for finding in findings:
         if finding.kind in kinds:
             found[finding.page_id].add(str(finding.kind))
     names = {page.id: tuple(dict.fromkeys((*page.flags, *sorted(found.get(page.id, ()))))) for page in dataset.pages}
@@ -97,7 +102,12 @@ def filtered(dataset: Dataset, *, jobs: int = 1, progress: ProgressCallback = ig
     DatasetError
         A page cannot be read.
     """
-    found = gold_defects(dataset, kinds=INVALID_FOR_TRAINING, jobs=jobs, progress=progress)
+    return flagged(dataset, validate(dataset, jobs=jobs, progress=progress))
+
+
+def flagged(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
+    """Flag the pages of a data set as :func:`filtered` does, from the findings of its pages."""
+    found = _defects(dataset, findings, INVALID_FOR_TRAINING)
     pages = [
         replace(page, flags=tuple([name for name in found.get(page.id, ()) if name not in REPLACED]))
         for page in dataset.pages

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -109,37 +110,50 @@ def check_pages(
         A page cannot be read.
     """
     with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
-        pages = parallel(joblib.delayed(_check)(page) for page in dataset.pages)
+        pages = parallel(joblib.delayed(_load_and_check)(page) for page in dataset.pages)
         checked = list(tracked(pages, progress, f"gold of {dataset.name}", len(dataset)))
-    findings: list[Finding] = []
-    same: dict[str, dict[str, str | None]] = defaultdict(dict)  # by hash of the page: hash of the gold by page id
-    for page, (page_findings, page_hash, gold_hash, _) in zip(dataset.pages, checked, strict=True):
-        findings += page_findings
-        if page_hash is not None:
-            same[page_hash][page.id] = gold_hash
-    for group in same.values():
-        differs = len({*group.values()} - {None}) > 1
-        for page_id, gold_hash in group.items() if len(group) > 1 else ():
-            kind = FindingKind.CONTRADICTION if differs and gold_hash else FindingKind.DUPLICATE
-            findings.append(Finding(page_id, kind, ", ".join(other for other in group if other != page_id)))
-    return findings, sum(not has_gold for *_, has_gold in checked)
+    return findings_of(dataset, checked), sum(not page.has_gold for page in checked)
 
 
-def _check(labelled: LabelledPage) -> tuple[list[Finding], str | None, str | None, bool]:
-    """Check one page.
+class CheckedPage(NamedTuple):
+    """Result of the check of a page, from which :func:`findings_of` also finds equal pages."""
 
-    Returns the findings, the hashes of its words (None without blocks) and of its gold text (None without one), and
-    whether it has gold.
-    """
-    html, gold = labelled.load()
-    page = parse(html, url=labelled.url, charset=labelled.charset)
+    findings: list[tuple[FindingKind, str]]  #: Kind and detail of those about the page by itself.
+    page_hash: str | None  #: Hash of its words; None without blocks.
+    gold_hash: str | None  #: Hash of its gold text; None without one.
+    has_gold: bool
+
+
+def check_page(html: bytes, page: Page, gold: Gold | None) -> CheckedPage:
+    """Check the gold of a page that is loaded and parsed."""
     content = gold.text() if gold else None
-    return (
-        validate_page(labelled.id, html, page, gold),
+    return CheckedPage(
+        list(_findings(html, page, gold)),
         content_hash(page) if len(page.blocks) else None,
         None if content is None else hashlib.sha256(" ".join(metric_tokens(content)).encode()).hexdigest(),
         gold is not None,
     )
+
+
+def _load_and_check(labelled: LabelledPage) -> CheckedPage:
+    html, gold = labelled.load()
+    return check_page(html, parse(html, url=labelled.url, charset=labelled.charset), gold)
+
+
+def findings_of(dataset: Dataset, checked: Sequence[CheckedPage]) -> list[Finding]:
+    """Return the findings of the pages of a data set, in their order, then those about several pages."""
+    found: list[Finding] = []
+    same: dict[str, dict[str, str | None]] = defaultdict(dict)  # by hash of the page: hash of the gold by page id
+    for labelled, page in zip(dataset.pages, checked, strict=True):
+        found += [Finding(labelled.id, kind, detail) for kind, detail in page.findings]
+        if page.page_hash is not None:
+            same[page.page_hash][labelled.id] = page.gold_hash
+    for group in same.values():
+        differs = len({*group.values()} - {None}) > 1
+        for page_id, gold_hash in group.items() if len(group) > 1 else ():
+            kind = FindingKind.CONTRADICTION if differs and gold_hash else FindingKind.DUPLICATE
+            found.append(Finding(page_id, kind, ", ".join(other for other in group if other != page_id)))
+    return found
 
 
 def content_hash(page: Page) -> str:

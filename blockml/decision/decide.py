@@ -24,7 +24,8 @@ from blockml.decision.policy import (
     score_blocks,
 )
 from blockml.decision.prediction import Prediction, ScoredPage
-from blockml.decision.units import complete, cut_remark, mean_over_units
+from blockml.decision.remarks import completed_remark, cut_remark
+from blockml.decision.units import complete, mean_over_units
 from blockml.errors import UsageError, check_name, check_type
 from blockml.features.named_elements import OF_POSTS
 from blockml.outline import Outline
@@ -157,7 +158,9 @@ def _decide(
             kept = kept & ~found
     comments = next((found for reason, found in overriding if reason is Reason.COMMENT), None)
     remark = None if comments is None else comments_remark(page, by_score, comments)
-    cut = cut_remark(outline, kept) if policy.rule == "expected_f1" else None
+    of_units = [completed_remark(outline, changes) if changes else None]
+    if policy.rule == "expected_f1":
+        of_units.append(cut_remark(outline, kept))
     by_rules, by_default = kept, by_model & (kept | ~by_score)
     posts = _posts(policy, page, prediction, kept | by_default)
     if posts:
@@ -204,7 +207,7 @@ def _decide(
 
     return Decision(
         prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure,
-        tuple(text for text in (remark, cut) if text), posts,
+        tuple(text for text in (remark, *of_units) if text), posts,
     )  # fmt: skip
 
 

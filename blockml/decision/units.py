@@ -4,7 +4,7 @@ Scores are those of blocks, but a price without its product and a heading withou
 three kinds follow from the outline of a page:
 
 - *pooled* units have one score, the mean of their blocks weighted by words: lines, code and data tables;
-- *completed* units are kept whole if most of them is: plain lists and their items;
+- *voting* units are kept if the scores keep enough of their words, and otherwise removed: plain lists;
 - *dependent* parts need each other: a line that ends in a colon and the list below it, a label and its value, a heading
   and its text, the halves of a sentence and what is between them.
 
@@ -20,24 +20,23 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.notes import notes_of_marks
 from blockml.outline import Outline, UnitKind
 from blockml.page import Flag, Reason
 from blockml.page.cached import cached_property
 
-__all__ = ["Completed", "compared_units", "complete", "cut_remark", "in_quotations", "mean_over_units", "pooled_units"]
+__all__ = ["Completed", "compared_units", "complete", "in_quotations", "mean_over_units", "pooled_units"]
 
-#: Minimum share of the words of a plain list or item that is kept, for all of it to be kept.
-_MIN_SHARE = 0.6
-#: The same of a list that is kept from its start or to its end, without a gap. Of the words that complete such lists,
-#: six of ten are content, and two of ten in lists with gaps or a smaller share.
-_MIN_RUN = 0.2
-#: Minimum removed items of a list that is cut, to say so, and maximum characters of the item before them.
-_MIN_CUT, _MAX_SHOWN = 3, 40
+#: Minimum share of the words of a plain list that is kept, for all of it to be kept, and minimum mean score of a list
+#: that is not mostly links, as a share of the threshold.
+_MIN_SHARE, _MIN_MEAN = 0.4, 0.9
 #: Minimum score, as a share of the threshold, of what a kept part needs: the text below a heading, a list below a line
 #: that announces it, the value of a label or the middle of a sentence, and the heading above a text.
 _MIN_TEXT, _MIN_LIST, _MIN_LINE, _MIN_HEADING = 0.8, 0.2, 0.6, 0.1
 #: Maximum words of a label, and lines, words and blocks between the halves of a sentence.
 _LABEL_WORDS, _MAX_BETWEEN, _FEW_WORDS, _MAX_BLOCKS = 6, 3, 12, 8
+#: Maximum linked words beside a heading that are not its text.
+_TOOL_WORDS = 3
 #: The default threshold.
 _DEFAULT = 0.5
 #: Last characters of a line that announces the next one, and of a sentence.
@@ -170,9 +169,9 @@ class Completed:
         self._set(np.arange(first, after), reason, value=False)
 
     def _set(self, rows: NDArray[np.intp], reason: Reason, *, value: bool) -> None:
-        table = self.outline.data_table
-        if table is not None and (around := table[rows]).max(initial=-1) >= 0:  # a table is never torn
-            rows = rows[(around < 0) | (np.bincount(around + 1)[around + 1] == np.bincount(table + 1)[around + 1])]
+        whole = self.outline.whole
+        if whole is not None and (around := whole[rows]).max(initial=-1) >= 0:  # a table or list is never torn
+            rows = rows[(around < 0) | (np.bincount(around + 1)[around + 1] == np.bincount(whole + 1)[around + 1])]
         changed = rows[self.kept[rows] != value]
         if len(changed):
             self.kept[changed] = value
@@ -213,6 +212,7 @@ def complete(
             _complete_lists(page, outline.plain_list)
         _complete_lines(page)
         _complete_sentences(page)
+        _complete_notes(page)
         heading = outline.unit(UnitKind.HEADING)
         if heading is not None:
             _complete_headings(page, heading)
@@ -230,66 +230,21 @@ def _complete_tables(page: Completed, table: NDArray[np.int32]) -> None:
 
 
 def _complete_lists(page: Completed, plain: NDArray[np.int32]) -> None:
-    """Keep all of a plain list, or of one of its items, of which most is kept."""
+    """Keep all of a plain list or none of it, unless it has most of the text of the page."""
     is_torn = (page.kept[1:] != page.kept[:-1]) & (plain[1:] == plain[:-1]) & (plain[1:] >= 0)
-    torn = {*plain[1:][is_torn].tolist()}
-    item = page.outline.unit(UnitKind.ITEM) if torn else None
-    for element in torn:
-        first, after = page.outline.range_in(element)
-        rows = np.arange(first, after)
-        if item is not None:
-            number = np.maximum(item[first:after] - element, 0)  # 0: in no item of this list
-            page.keep(rows[_most_kept(page, rows, number)], Reason.KEPT_WITH_ITEM)
-        page.keep(rows[_most_kept(page, rows, np.zeros_like(rows))], Reason.KEPT_WITH_LIST)
-        # By the default threshold, so that a list which a lower one keeps with gaps is whole too.
-        if page.threshold <= _DEFAULT and _is_run(page.scores[rows] >= np.float32(_DEFAULT), page.words[rows]):
-            page.keep(rows, Reason.KEPT_WITH_LIST)
-
-
-def _is_run(kept: _Mask, words: NDArray[np.int32]) -> bool:
-    """Tell whether a list is kept from its start or to its end, without a gap, and not only a small part of it."""
-    shown = kept[words > 0]
-    is_run = not shown[int(shown.argmin()) :].any() or not shown[::-1][int(shown[::-1].argmin()) :].any()
-    return bool(is_run and np.add.reduce(words * kept) >= _MIN_RUN * np.add.reduce(words))
-
-
-def cut_remark(outline: Outline, kept: _Mask) -> str | None:
-    """Return a remark about the lists that are kept (n_blocks,) from their start and cut; None without any.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> outline = Outline(blockml.parse("<ul><li>One<li>Two<li>Three<li>Four<li>Five</ul>"))
-    >>> cut_remark(outline, np.array([True, True, False, False, False]))
-    'a list is cut: 3 items after "Two" are left out'
-    """
-    plain, page = outline.plain_list, outline.page
-    if plain is None:
-        return None
-    n_items, last = 0, -1
-    for element in np.unique(
-        plain[1:][(kept[1:] != kept[:-1]) & (plain[1:] == plain[:-1]) & (plain[1:] >= 0)]
-    ).tolist():
-        first, after = outline.range_in(element)
-        rows = np.arange(first, after)[page.blocks.n_words[first:after] > 0]
-        n_kept = int(np.count_nonzero(kept[rows]))
-        if not n_kept or not kept[rows[:n_kept]].all():
-            continue
-        item = outline.unit(UnitKind.ITEM)
-        n_removed = len(rows) - n_kept if item is None else len(np.unique(item[rows[n_kept:]]))
-        if n_removed >= _MIN_CUT and n_removed > n_items:
-            n_items, last = n_removed, int(rows[n_kept - 1])
-    if last < 0:
-        return None
-    return f'a list is cut: {n_items} items after "{page.blocks.texts[last][:_MAX_SHOWN]}" are left out'
-
-
-def _most_kept(page: Completed, rows: NDArray[np.intp], number: NDArray[np.integer]) -> _Mask:
-    """Return (n_rows,) whether most words of the blocks with the same number are kept."""
-    words = page.words[rows]
-    total, of_kept = np.bincount(number, words), np.bincount(number, words * page.kept[rows])
-    found: _Mask = ((of_kept >= _MIN_SHARE * total) & (of_kept > 0))[number]
-    return found
+    elements = np.unique(plain[1:][is_torn])
+    if not len(elements):
+        return
+    # By the default threshold, so that a lower one doesn't keep less.
+    by_default = page.words * (page.scores >= np.float32(_DEFAULT))
+    for first, after in zip(*(bounds.tolist() for bounds in page.outline.blocks_in(elements)), strict=True):
+        words, n_linked = page.words[first:after], np.add.reduce(page.outline.page.blocks.n_linked[first:after])
+        n_words = np.add.reduce(words)
+        is_close = 2 * n_linked < n_words and page.is_likely(first, after, _MIN_MEAN)
+        if is_close or np.add.reduce(words * page.kept[first:after]) >= _MIN_SHARE * n_words:
+            page.keep_range(first, after, Reason.KEPT_WITH_LIST)
+        elif 2 * np.add.reduce(by_default[first:after]) <= np.add.reduce(by_default):
+            page.remove_range(first, after, Reason.REMOVED_WITH_LIST)
 
 
 def _complete_lines(page: Completed) -> None:
@@ -363,6 +318,20 @@ def _complete_sentence(page: Completed, end: int) -> None:
         n_words += own[place]
 
 
+def _complete_notes(page: Completed) -> None:
+    """Keep the footnotes to which kept marks lead; if they are most of a list or table, all of it."""
+    notes = [np.arange(first, after) for first, after in notes_of_marks(page.outline, page.kept)]
+    if not notes:
+        return
+    found, whole = np.zeros(len(page.kept), dtype=bool), page.outline.whole
+    found[np.concatenate(notes)] = True
+    for element in () if whole is None else np.unique(whole[found & (whole >= 0)]).tolist():
+        first, after = page.outline.range_in(element)
+        words = page.words[first:after]
+        found[first:after] = 2 * np.add.reduce(words * found[first:after]) > np.add.reduce(words)
+    page.keep(found.nonzero()[0], Reason.KEPT_WITH_MARK)
+
+
 def _complete_headings(page: Completed, heading: NDArray[np.int32]) -> None:
     """Keep headings above kept text, and likely text below kept headings; remove headings without text.
 
@@ -434,12 +403,18 @@ def _may_be_alone(
 def _text_below(outline: Outline, heading: NDArray[np.int32], start: int, end: int) -> tuple[int, int]:
     """Return the first block below a heading, and one past the last in the innermost element around both.
 
-    They are in its section.
+    They are in its section. A few linked words beside the heading, such as "edit", are passed over.
     """
-    nodes, owner = outline.page.nodes, outline.page.blocks.node
-    node, first = heading.item(start), start
+    nodes, blocks = outline.page.nodes, outline.page.blocks
+    node, first, after = heading.item(start), start, end
     while heading.item(first) == node:
         first += 1
-    while node >= 0 and nodes.end.item(node) <= owner.item(first):
-        node = nodes.parent.item(node)
-    return first, end if node < 0 else min(end, int(owner.searchsorted(nodes.end.item(node))))
+    while node >= 0:
+        while node >= 0 and nodes.end.item(node) <= blocks.node.item(first):
+            node = nodes.parent.item(node)
+        after = end if node < 0 else min(end, int(blocks.node.searchsorted(nodes.end.item(node))))
+        n_words = int(np.add.reduce(blocks.n_words[first:after]))
+        if after == end or n_words > _TOOL_WORDS or n_words > np.add.reduce(blocks.n_linked[first:after]):
+            break
+        first = after
+    return first, after

@@ -10,16 +10,14 @@ from numpy.typing import NDArray
 
 from blockml.document.shown import line_element, text_sums
 from blockml.document.words import IN_MARKUP
+from blockml.outline import FOOTNOTE_MARK
 from blockml.page import Nodes, Page
 
 __all__ = ["Notes", "find_notes"]
 
 #: Parts of the attributes of links within the page, and of the elements they may lead to.
 _WITHIN, _IDS = b"href\0#", (b"id\0", b"name\0")
-#: Texts of footnote marks, and of links back to them.
-_MARK = re.compile(
-    r"\s*\[?\s*(?:(?:note|fn|n)\.?\s*)?(?:[0-9]{1,3}|[a-z]{1,2}|[ivx]{1,5}|[*†‡§]{1,3})\s*\]?\s*", re.IGNORECASE
-)
+#: Texts of links back to marks.
 _BACK = re.compile(r"\s*(?:[\^↑⇑↩↵⤴⏎]\ufe0e?\s*)+")
 #: Texts before and after a mark whose brackets would be empty without it.
 _BEFORE, _AFTER = re.compile(r"[\[(]\s*\Z|\A\s*[,;]\s*\Z"), re.compile(r"\s*[\]),;]")
@@ -55,7 +53,7 @@ def find_notes(page: Page, shown: NDArray[np.bool_]) -> Notes:
         return Notes({}, {})
     sums = text_sums(shown)
     texts = {node: _text(nodes, node) for node in named if sums[nodes.end[node]] > sums[node + 1]}
-    marks = {node: text for node, text in texts.items() if _MARK.fullmatch(text) or _BACK.fullmatch(text)}
+    marks = {node: text for node, text in texts.items() if FOOTNOTE_MARK.fullmatch(text) or _BACK.fullmatch(text)}
     if not marks:
         return Notes({}, {})
     names = {node: nodes.attributes[node].get("href", "").strip()[1:] for node in marks}

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blockml.document.shown import LISTS, text_sums
 from blockml.document.words import IN_MARKUP
-from blockml.page import Nodes, Page
-from blockml.parsing.segmentation import BREAKING
+from blockml.page import Page
+from blockml.parsing.segmentation import own_lines
 
-__all__ = ["own_lines", "with_roles"]
+__all__ = ["with_roles"]
 
 #: Roles with the character after their name in attributes.
 _HEADING, _LIST = b"role\0heading\0", b"role\0list"
@@ -55,24 +54,3 @@ def with_roles(page: Page) -> Page:
     tag = nodes.tag.copy()
     tag[list(changed)] = [names.index(name) for name in changed.values()]
     return replace(page, nodes=replace(nodes, names=names, tag=tag))
-
-
-def own_lines(nodes: Nodes) -> NDArray[np.intp]:
-    """Return the custom elements with text directly inside, and without text or inline elements beside them.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> nodes = blockml.parse("<x-a>One</x-a><x-a>Two</x-a><p>It is <x-time>noon</x-time>.").nodes
-    >>> [nodes.texts[node + 1] for node in own_lines(nodes)]
-    ['One', 'Two']
-    """
-    if "-" not in "".join(nodes.names):
-        return np.zeros(0, dtype=np.intp)
-    is_custom = np.array(["-" in name for name in nodes.names], dtype=bool)
-    begins_line = np.array([name in BREAKING for name in nodes.names], dtype=bool) | is_custom
-    inline, n = ~begins_line[nodes.tag], len(nodes) + 1
-    has_inline, has_text = (np.bincount(nodes.parent[mask] + 1, minlength=n) > 0 for mask in (inline, nodes.tag == 0))
-    parent = nodes.parent + 1
-    is_line = is_custom[nodes.tag] & has_text[1:] & ~has_inline[parent] & (parent > 0)
-    return np.asarray((is_line & begins_line[nodes.tag[nodes.parent]]).nonzero()[0])

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from blockml.document.code import line_starts
 from blockml.document.code_text import write_code
-from blockml.document.roles import own_lines
 from blockml.document.spaces import KEEPS_LINES, kept_spaces, verse_indent, verses
 from blockml.document.words import IN_TEXT, OF_TEX_IMAGES, may_have_formulas
 from blockml.page import Flag, Page, Separator
+from blockml.parsing.segmentation import own_line_starts
 
 __all__ = ["node_separators", "render_text", "text_pieces", "text_places"]
 
@@ -120,7 +120,8 @@ def text_pieces(
             gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # a tab per empty cell
     _indent_verses(page, rows, texts)
     write_code(page, rows, gaps, texts)
-    _begin_own_lines(page, rows, gaps)
+    for place in own_line_starts(page.nodes, page.blocks, rows).tolist():
+        gaps[place] = gaps[place] if "\n" in gaps[place] else "\n"
     held = page.nodes.with_words(IN_TEXT)
     if may_have_formulas(page) or any(held[word] for word in OF_TEX_IMAGES):
         from blockml.document.formula_text import write_formulas
@@ -165,18 +166,6 @@ def _keep_source(
         gaps[place] = "\n" * int(n_lines[place])
     if spaces is not None:
         _keep_spaces(spaces[blocks.node[rows]], gaps, texts)
-
-
-def _begin_own_lines(page: Page, rows: NDArray[np.intp], gaps: list[str]) -> None:
-    """Begin a line at the start and end of custom elements that are paragraphs, in place."""
-    own = own_lines(page.nodes)
-    if not len(own):
-        return
-    edges = np.sort(np.concatenate((own, page.nodes.end[own])))
-    n_before = edges.searchsorted(page.blocks.last_node[rows], "right")
-    is_start = edges.searchsorted(page.blocks.node[rows[1:]], "right") > n_before[:-1]
-    for place in (np.flatnonzero(is_start) + 1).tolist():
-        gaps[place] = gaps[place] if "\n" in gaps[place] else "\n"
 
 
 def _keep_spaces(kinds: NDArray[np.int8], gaps: list[str], texts: list[str]) -> None:

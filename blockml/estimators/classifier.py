@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.metrics import average_precision_score, f1_score, precision_score, recall_score, roc_auc_score
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import get_scorer
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,13 +21,12 @@ from blockml.estimators.pages import AnyPage, as_pages, as_recipe, check_prepare
 from blockml.evaluation.blocks import block_scores
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.features import feature_set
-from blockml.features.page_matrix import PageMatrix
 from blockml.training.checks import check_classes
 from blockml.training.ensemble import Ensemble, fit_blocks
+from blockml.training.fitting import assembled, fit_model
 from blockml.training.recipes import RECIPES, Recipe
 from blockml.training.sklearn_learners import check_learner, to_predictor
-from blockml.training.table import BlockTable, PageRows
-from blockml.training.train import assembled, fit_model
+from blockml.training.table import BlockTable, PageRows, RowMatrix
 
 A = TypeVar("A", bound=np.generic)
 #: Pages, or a matrix or data frame of blocks.
@@ -232,7 +233,7 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         if len(self.model_.predictors) > 1:
             raise UsageError(f"recipe {self.model_.name} has MLPs, which read whole pages; predict pages instead")
         [predictor] = self.model_.predictors.values()
-        return predictor.probabilities(_Blocks(matrix))
+        return predictor.probabilities(RowMatrix(matrix))
 
     def _probabilities(self, page: AnyPage) -> NDArray[np.float32]:
         if not isinstance(page, PageRows):
@@ -251,26 +252,28 @@ class BlockClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         return tags
 
 
-#: Metrics of :func:`block_scorer`, and whether they are of probabilities instead of decisions.
-_METRICS: Mapping[str, tuple[Callable[..., float], bool]] = {
-    "f1": (partial(f1_score, zero_division=0), False),
-    "precision": (partial(precision_score, zero_division=0), False),
-    "recall": (partial(recall_score, zero_division=0), False),
-    "average_precision": (average_precision_score, True),
-    "roc_auc": (roc_auc_score, True),
-}
+#: Metrics of scikit-learn that :func:`block_scorer` computes, by its names.
+_METRICS = (
+    "accuracy", "average_precision", "balanced_accuracy", "matthews_corrcoef", "neg_brier_score", "neg_log_loss",
+    "roc_auc",
+    *(f"{name}{mean}" for name in ("f1", "jaccard", "precision", "recall")
+      for mean in ("", "_macro", "_micro", "_weighted")),
+)  # fmt: skip
 
 
 def block_scorer(metric: str = "f1") -> Callable[[BlockClassifier, Sequence[AnyPage], Any], float]:
     """Return a scorer of the blocks of pages, pooled over the pages, for ``scoring`` of scikit-learn's tools.
 
-    scikit-learn's own names of metrics, such as ``scoring="f1"``, need one label for each sample, so they work for
-    blocks as samples and not for pages. Without ``scoring``, the score is the mean bag-of-words F1 of pages.
+    A name such as ``scoring="f1"`` works for blocks as samples only. For pages scikit-learn has no ``y`` to compare
+    with, and gives nan; ``scoring=block_scorer("f1")`` takes the labels from the pages. Without ``scoring``, the score
+    is the mean bag-of-words F1 of pages.
 
     Parameters
     ----------
     metric
-        ``f1``, ``precision``, ``recall``, ``average_precision`` or ``roc_auc``.
+        scikit-learn's name of a metric of binary classifiers: ``f1``, ``precision``, ``recall``, ``jaccard`` (also with
+        ``_macro``, ``_micro`` and ``_weighted``), ``accuracy``, ``balanced_accuracy``, ``matthews_corrcoef``,
+        ``average_precision``, ``roc_auc``, ``neg_log_loss`` or ``neg_brier_score``.
 
     Raises
     ------
@@ -289,19 +292,30 @@ def block_scorer(metric: str = "f1") -> Callable[[BlockClassifier, Sequence[AnyP
 
 
 def _block_score(metric: str, classifier: BlockClassifier, X: Sequence[AnyPage], y: object = None) -> float:  # noqa: ARG001, N803
-    function, of_probabilities = _METRICS[metric]
     rows = labelled_rows(as_pages(X), as_recipe(classifier.recipe))
-    found = list(classifier.predict_proba(rows) if of_probabilities else classifier.predict(rows))
-    found = [item[:, 1] for item in found] if of_probabilities else found
     truth = np.concatenate([page.main[page.known] for page in rows])
-    return float(function(truth, np.concatenate([kept[page.known] for kept, page in zip(found, rows, strict=True)])))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedMetricWarning)  # it is 0 then
+        return float(get_scorer(metric)(_PooledBlocks(classifier), rows, truth))
 
 
-class _Blocks(PageMatrix):
-    """Features of blocks without a page, for predictors that only read features."""
+class _PooledBlocks(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no type information
+    """Predicts the labelled blocks of all pages as one array."""
 
-    def __init__(self, values: NDArray[np.float32]) -> None:
-        object.__setattr__(self, "values", values)
+    def __init__(self, classifier: BlockClassifier) -> None:
+        self.classifier = classifier
+        self.classes_ = classifier.classes_
+
+    def predict(self, X: Sequence[PageRows]) -> NDArray[np.bool_]:  # noqa: N803 (scikit-learn's signature)
+        """Decide which blocks are content, (n_blocks,)."""
+        return self._pooled(X, self.classifier.predict(X))
+
+    def predict_proba(self, X: Sequence[PageRows]) -> NDArray[np.float32]:  # noqa: N803 (scikit-learn's signature)
+        """Predict probabilities, (n_blocks, 2)."""
+        return self._pooled(X, self.classifier.predict_proba(X))
+
+    def _pooled(self, pages: Sequence[PageRows], found: NDArray[np.object_]) -> NDArray[Any]:
+        return np.concatenate([values[page.known] for values, page in zip(found, pages, strict=True)])
 
 
 def _is_matrix(samples: object) -> TypeGuard[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blockml.datasets import Dataset, site_of
+from blockml.datasets import Dataset, LabelledPage, site_of
 from blockml.extractors import Extractor
 from blockml.model.training_hashes import PageHashes, TrainingHashes, hash_page
 from blockml.progress import ProgressCallback, ignore_progress, tracked
@@ -58,9 +58,14 @@ def page_hashes(dataset: Dataset, progress: ProgressCallback = ignore_progress) 
     """
     found = {}
     for page in tracked(dataset.pages, progress, f"hashes of {dataset.name}", len(dataset)):
-        site = site_of(page.url, "") or (page.site if page.site_known else None)
-        found[page.id] = hash_page(page.load()[0], site, page.charset)
+        found[page.id] = hash_labelled(page, page.load()[0])
     return found
+
+
+def hash_labelled(page: LabelledPage, html: bytes) -> PageHashes:
+    """Hash a labelled page, given its source."""
+    site = site_of(page.url, "") or (page.site if page.site_known else None)
+    return hash_page(html, site, page.charset)
 
 
 def training_hashes(datasets: Iterable[Dataset]) -> TrainingHashes:

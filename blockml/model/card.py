@@ -61,7 +61,7 @@ def render_card(model: Model) -> str:
         "## Measured",
         *_measured(model.metrics, _decision(model)),
         *_trust(model.metrics.get("site") or model.metrics.get("page") or {}),
-        *_important(model.metrics.get("site") or model.metrics.get("page") or {}),
+        *_important(model.metrics),
         "## Limits",
         "The numbers hold for pages like those it was trained on. "
         + _SCORES[_decision(model)]
@@ -228,15 +228,22 @@ def _trust(summary: Mapping[str, Any]) -> list[str]:
     return parts
 
 
-def _important(summary: Mapping[str, Any]) -> list[str]:
-    """Describe which families of columns and which columns the trees need on held-out pages."""
-    if not (found := summary.get("importance")):
+def _important(metrics: Mapping[str, Any]) -> list[str]:
+    """Describe which families of columns and which columns the model needs on held-out pages."""
+    summary = metrics.get("site") or metrics.get("page") or {}
+    if found := metrics.get("importance"):
+        pages = f"{found['pages']} pages that it has not seen, of {', '.join(found['datasets'])}"
+        over = f"{found['repeats']} permutations"
+    elif found := summary.get("importance"):
+        pages, over = "the pages of the held-out folds", "folds"
+    else:
         return []
     parts = [
         "## Important columns",
-        "On the pages of the held-out folds: gain is the share of the impurity that the tests of the trees remove; "
-        "permutation is the loss of average precision of the trees if the values of these columns are exchanged "
-        "between blocks, with its standard deviation over folds. `blockml features` explains the columns.",
+        f"On {pages}: gain is the share of the impurity that the tests of the trees remove; permutation is the loss of "
+        "average precision of the whole model if the values of these columns are exchanged between blocks, with its "
+        f"standard deviation over {over}. The ancestor words of a block are read by MLPs only. `blockml "
+        "features` explains the columns.",
     ]
     for unit in ("family", "column"):
         rows = [

@@ -30,6 +30,12 @@ _PROTOCOL: Schema = {
 METRICS_SCHEMA: Schema = {
     **dict.fromkeys(("block?", "page?", "site?"), _PROTOCOL),
     "gaps?": {"*": float},
+    "importance?": {
+        "pages": int,
+        "repeats": int,
+        "datasets": [str],
+        **dict.fromkeys(("family", "column"), _IMPORTANCE),
+    },
     "adaptation?": {"pages": int, **dict.fromkeys(("before", "after", "difference", "low", "high"), float)},
 }
 #: Values of :attr:`blockml.model.Model.training`.

@@ -40,12 +40,12 @@ class Reason(StrEnum):
     ABOVE_THRESHOLD = "above_threshold"
     KEPT_WITH_CODE = "kept_with_code"  #: part of a preformatted text whose mean score reaches the threshold
     KEPT_WITH_TABLE = "kept_with_table"  #: part of a data table whose mean score reaches the threshold
-    KEPT_WITH_ITEM = "kept_with_item"  #: part of a list item most of which is kept
-    KEPT_WITH_LIST = "kept_with_list"  #: part of a list most of which is kept, or the line that announces a kept list
+    KEPT_WITH_LIST = "kept_with_list"  #: part of a list enough of which is kept, or the line that announces a kept list
     KEPT_WITH_LEAD_IN = "kept_with_lead_in"  #: list, table or code that a kept line announces
     KEPT_WITH_LABEL = "kept_with_label"  #: value of a kept label
     KEPT_WITH_VALUE = "kept_with_value"  #: label of a kept value
     KEPT_WITH_SENTENCE = "kept_with_sentence"  #: between two kept halves of a sentence
+    KEPT_WITH_MARK = "kept_with_mark"  #: footnote to which a kept mark leads
     KEPT_WITH_HEADING = "kept_with_heading"  #: text of a kept heading
     KEPT_WITH_TEXT = "kept_with_text"  #: heading of a kept text
     KEPT_WITH_POST = "kept_with_post"  #: author or date of a kept post, or a post of a thread most of which is kept
@@ -55,6 +55,7 @@ class Reason(StrEnum):
     BELOW_THRESHOLD = "below_threshold"
     REMOVED_WITH_CODE = "removed_with_code"  #: part of a preformatted text whose mean score is below the threshold
     REMOVED_WITH_TABLE = "removed_with_table"  #: part of a data table whose mean score is below the threshold
+    REMOVED_WITH_LIST = "removed_with_list"  #: part of a list too little of which reaches the threshold
     REMOVED_WITH_TEXT = "removed_with_text"  #: heading without a kept text
     REMOVED_WITH_POST = "removed_with_post"  #: profile, button or signature beside the body of a post
     NO_CONTENT = "no_content"  #: the whole page has too little content

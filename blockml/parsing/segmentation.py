@@ -16,7 +16,7 @@ from blockml.parsing.lines import VOID, document_lines
 from blockml.text.characters import DIGIT, UPPER, class_table
 from blockml.text.words import TOKENIZERS, find_words
 
-__all__ = ["BREAKING", "PROFILES", "common_ancestor", "segment"]
+__all__ = ["BREAKING", "PROFILES", "common_ancestor", "own_line_starts", "own_lines", "segment"]
 
 #: Segmentation profiles: the elements that do not end a block.
 PROFILES: Mapping[str, Set[str]] = {
@@ -207,3 +207,50 @@ def common_ancestor(nodes: Nodes, first: NDArray[np.int32], last: NDArray[np.int
     while (is_deeper := (ancestor >= 0) & (nodes.depth[ancestor] > depth)).any():
         ancestor = np.where(is_deeper, nodes.parent[ancestor], ancestor)
     return ancestor
+
+
+def own_lines(nodes: Nodes) -> NDArray[np.intp]:
+    """Return the custom elements with text directly inside, and without text or inline elements beside them.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<x-a>One</x-a><x-a>Two</x-a><p>It is <x-time>noon</x-time>.").nodes
+    >>> [nodes.texts[node + 1] for node in own_lines(nodes)]
+    ['One', 'Two']
+    """
+    if "-" not in "".join(nodes.names):
+        return np.zeros(0, dtype=np.intp)
+    is_custom = np.array(["-" in name for name in nodes.names], dtype=bool)
+    begins_line = np.array([name in BREAKING for name in nodes.names], dtype=bool) | is_custom
+    inline, n = ~begins_line[nodes.tag], len(nodes) + 1
+    has_inline, has_text = (np.bincount(nodes.parent[mask] + 1, minlength=n) > 0 for mask in (inline, nodes.tag == 0))
+    parent = nodes.parent + 1
+    is_line = is_custom[nodes.tag] & has_text[1:] & ~has_inline[parent] & (parent > 0)
+    return np.asarray((is_line & begins_line[nodes.tag[nodes.parent]]).nonzero()[0])
+
+
+def own_line_starts(nodes: Nodes, blocks: Blocks, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+    """Return the places of those blocks that start a line because a custom element starts or ends before them.
+
+    Parameters
+    ----------
+    nodes, blocks
+        The page.
+    rows
+        (n_rows,) the blocks that are shown; None for all.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<x-a>One</x-a><x-a>Two</x-a>")
+    >>> own_line_starts(page.nodes, page.blocks).tolist()
+    [1]
+    """
+    own = own_lines(nodes)
+    if not len(own):
+        return own
+    first, last = (blocks.node, blocks.last_node) if rows is None else (blocks.node[rows], blocks.last_node[rows])
+    edges = np.sort(np.concatenate((own, nodes.end[own])))
+    is_start = edges.searchsorted(first[1:], "right") > edges.searchsorted(last[:-1], "right")
+    return is_start.nonzero()[0] + 1

@@ -3,75 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import joblib
-import numpy as np
-from numpy.typing import NDArray
-
-from blockml.datasets import Dataset, LabelledPage
-from blockml.datasets.gold import ignored_text
-from blockml.document.text import render_text
 from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Difference, paired_difference
-from blockml.evaluation.seen import page_hashes
-from blockml.evaluation.words import bag_scores
-from blockml.extract import extract_page
-from blockml.extractors import Extractor
-from blockml.parsing import parse
-from blockml.progress import ProgressCallback, ignore_progress, tracked
+from blockml.evaluation.run import evaluate_extractor
+from blockml.extractors import Extractor, TrainedExtractor
+from blockml.progress import ProgressCallback, ignore_progress
 from blockml.text.plurals import counted
-from blockml.training.cross_validation import CrossValidation
-from blockml.training.recipes import Recipe
-from blockml.training.table import BlockTable
+from blockml.training.fold_models import OutOfFold
+from blockml.training.prepare import PageKey, PreparedData
 
-__all__ = ["BaselineDifference", "compare_with_baseline"]
+__all__ = ["BaselineDifference", "baseline_difference", "compare_with_baseline", "unseen_pages"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaselineDifference:
     """Page F1 of a recipe, out of fold, minus that of a model that has not seen the pages."""
 
-    model: str  #: Id of the model.
+    model: str  #: Name of the model.
     protocol: str  #: What the folds keep together: ``page`` or ``site``.
-    pages: int  #: Number of pages that the model has not seen.
+    pages: int  #: Number of pages with a gold text that the model has not seen.
     difference: Difference  #: Paired; whole sites are resampled if folds are by site.
 
-    def __str__(self) -> str:
+    @property
+    def interval(self) -> str:
+        """The difference with its interval, or only the difference if there are too few pages for one."""
         found = self.difference
-        name = self.model.split(" ")[0]
+        return f"{found.mean:+.3f}{'' if self.is_few else f' [{found.low:+.3f}, {found.high:+.3f}]'}"
+
+    @property
+    def is_few(self) -> bool:
+        """Whether there are too few pages for an interval."""
+        return self.pages < MIN_DOCUMENTS
+
+    def __str__(self) -> str:
+        found, name = self.difference, self.model
         start = (
-            f"against {name}, by {self.protocol}: page bag F1 {found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}] "
-            f"on {counted(self.pages, 'page')} that {name} has not seen"
+            f"against {name}, by {self.protocol}: page bag F1 {self.interval} on {counted(self.pages, 'page')} that "
+            f"{name} has not seen"
         )
-        if self.pages < MIN_DOCUMENTS:
+        if self.is_few:
             return f"{start}, too few to tell which is better; use {name}"
         if found.significant and found.mean > 0:
             return f"{start}: use the new model on pages like these"
-        if found.significant:
-            return f"{start}: use {name}, or adapt it to sites with at least four labelled pages"
-        return f"{start}, not significant: use {name}, or adapt it to sites with at least four labelled pages"
+        advice = f"use {name}, or adapt it to sites with at least four labelled pages"
+        return f"{start}{'' if found.significant else ', not significant'}: {advice}"
 
 
 def compare_with_baseline(
     model: Extractor,
-    datasets: Sequence[Dataset],
-    table: BlockTable,
-    result: CrossValidation,
-    recipe: Recipe,
+    data: PreparedData,
+    models: OutOfFold,
     *,
     jobs: int = 1,
     progress: ProgressCallback = ignore_progress,
 ) -> BaselineDifference | None:
-    """Compare the out-of-fold decisions of a cross-validation with those of a model, page by page.
+    """Compare the models of folds with a model, page by page, on what they extract.
 
     Parameters
     ----------
     model
         The model, such as the released ``default``.
-    datasets
-        The pages of ``table``, in its order.
-    table, result, recipe
-        Rows of the pages, their cross-validation, and its recipe.
+    data
+        The pages.
+    models
+        Models of their folds.
     jobs
         Number of processes; does not affect the result.
     progress
@@ -82,38 +78,50 @@ def compare_with_baseline(
     BaselineDifference or None
         None if there are fewer than two pages with a gold text that the model has not seen.
     """
-    hashes = [own for dataset in datasets for own in page_hashes(dataset).values()]
-    known = [used.training_hashes for used in model.used_models()]
-    labelled = [page for dataset in datasets for page in dataset.pages]
-    numbers = [
-        number
-        for number in table.pages_with_text()
-        if all(item is not None and not item.has_page(hashes[number]) for item in known)
-    ]
-    if len(numbers) < 2:
+    held_out = unseen_pages(model, data)
+    if len(held_out) < 2:
         return None
-    tasks = (
-        joblib.delayed(_page_f1)(model, recipe, labelled[number], result.kept[table.rows_of(number)])
-        for number in numbers
+    scores: list[tuple[float, float, str]] = []
+    for dataset in data.datasets:
+        for fold in models.folds:
+            chosen = held_out & fold.pages
+            pages = tuple(page for page in dataset.pages if (dataset.name, page.id) in chosen)
+            if not pages:
+                continue
+            part = replace(dataset, pages=pages)
+            own, other = (
+                evaluate_extractor(extractor, part, jobs=jobs, progress=progress)
+                for extractor in (TrainedExtractor(fold.model), model)
+            )
+            scores += [
+                (a.bag.f1, b.bag.f1, a.site)
+                for a, b in zip(own, other, strict=True)
+                if a.bag is not None and b.bag is not None
+            ]
+    return baseline_difference(model.id.partition(" ")[0], models.protocol, scores)
+
+
+def baseline_difference(
+    name: str, protocol: str, scores: Sequence[tuple[float, float, str]]
+) -> BaselineDifference | None:
+    """Return the difference of the scores of pages out of fold and by another system, each with the page's site.
+
+    None for fewer than two pages. Whole sites are resampled if folds are by site.
+    """
+    if len(scores) < 2:
+        return None
+    own, other, sites = zip(*sorted(scores, key=lambda row: row[2]), strict=True)
+    difference = paired_difference(own, other, groups=sites if protocol == "site" else None)
+    return BaselineDifference(name, protocol, len(scores), difference)
+
+
+def unseen_pages(model: Extractor, data: PreparedData) -> frozenset[PageKey]:
+    """Return the pages with a gold text that a model has certainly not seen in training."""
+    known = [used.training_hashes for used in model.used_models()]
+    return frozenset(
+        key
+        for key, page in zip(data.keys, data.table.pages, strict=True)
+        if page.gold_counts is not None
+        and page.hashes is not None
+        and all(item is not None and not item.has_page(page.hashes) for item in known)
     )
-    with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
-        scores = np.array(list(tracked(parallel(tasks), progress, f"pages by {model.id}", len(numbers))))
-    sites = [table.pages[number].site for number in numbers] if result.protocol == "site" else None
-    difference = paired_difference(scores[:, 0], scores[:, 1], groups=sites)
-    return BaselineDifference(model.id, result.protocol, len(numbers), difference)
-
-
-def _page_f1(model: Extractor, recipe: Recipe, labelled: LabelledPage, kept: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the bag-of-words F1 of the blocks that a recipe keeps, and of the text that a model extracts."""
-    html, gold = labelled.load()
-    text = None if gold is None else gold.text(recipe.main)
-    assert text is not None  # noqa: S101 (pages with a gold text are given)
-    page = parse(html, url=labelled.url, charset=labelled.charset, **recipe.parsing.options())
-    if model.parsing == recipe.parsing:
-        other = page
-    else:
-        other = parse(html, url=labelled.url, charset=labelled.charset, **model.parsing.options())
-    found = extract_page(other, model).text
-    ignored = "" if gold is None else ignored_text(gold)
-    own = bag_scores(text, render_text(page, kept), ignored=ignored).f1
-    return own, bag_scores(text, found, ignored=ignored).f1

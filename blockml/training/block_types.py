@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import NamedTuple, TypeAlias
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
-from blockml.datasets.gold import RegionGold
+from blockml.datasets.gold import Gold, RegionGold
 from blockml.datasets.weak_labels import FORUM, weak_labels
 from blockml.errors import DatasetError, UsageError
 from blockml.extractors.matrix import page_matrix
 from blockml.features import feature_set
 from blockml.features.structure import FAR
 from blockml.features.vocabulary import COLUMNS as VOCABULARY
-from blockml.page import Label
+from blockml.page import Label, Page
 from blockml.parsing import parse
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.training.hist_gradient_boosting import Boosting, fit_boosted_classes
 
+#: Data set and id of a page.
+_Key: TypeAlias = tuple[str, str]
 #: The types. Supplements (captions, bylines) count as main content, because few pages label them.
 BLOCK_TYPES: tuple[Label, ...] = (
     Label.MAIN,
@@ -76,6 +79,13 @@ class BlockTypeRows:
     weak: NDArray[np.bool_]  #: (n_rows,) whether its label is weak, from names in the markup.
     page: NDArray[np.int64]  #: (n_rows,) number of its page.
     sites: tuple[str, ...]  #: (n_pages,) data set and site of each page.
+    keys: tuple[_Key, ...] = ()  #: (n_pages,) data set and id of each page.
+
+    def without(self, pages: Collection[_Key]) -> BlockTypeRows:
+        """Return the rows of other pages."""
+        stays = np.array([key not in pages for key in self.keys], dtype=bool)[self.page]
+        rows = {name: getattr(self, name)[stays] for name in ("matrix", "label", "rest", "weak", "page")}
+        return replace(self, **rows)
 
 
 def block_type_rows(
@@ -100,57 +110,107 @@ def block_type_rows(
         A page can't be read, or none has gold.
     """
     parsing = ParsingOptions(tokenizer="cjk") if parsing is None else parsing
-    pages = [(f"{data.name}/{page.site}", page) for data in datasets for page in data.pages if page.trusted]
-    tasks = (
-        joblib.delayed(_page_rows)(page, features, parsing, most, (seed, number))
-        for number, (_, page) in enumerate(pages)
-    )
-    with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
-        taken = list(tracked(parallel(tasks), progress, "block types", len(pages)))
-    if not sum(len(part[1]) for part in taken):
-        raise DatasetError("no page has labelled blocks")
-    matrix, label, rest, weak = (np.concatenate([part[i] for part in taken]) for i in range(4))
-    page_of_row = np.repeat(np.arange(len(pages)), [len(part[1]) for part in taken])
-    return BlockTypeRows(
-        feature_set(features).columns, matrix, label, rest, weak, page_of_row, tuple(s for s, _ in pages)
-    )
+    labelled = labelled_types(datasets, features=features, parsing=parsing, jobs=jobs, progress=progress)
+    return select_rows(features, labelled, most=most, seed=seed)
 
 
-_Taken = tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]
+@dataclass(frozen=True, slots=True, eq=False)
+class BlockTypeLabels:
+    """Types of the blocks of a page, as far as they are known."""
+
+    code: NDArray[np.int64]  #: (n_blocks,) index in :data:`BLOCK_TYPES`; -1 if unknown.
+    rest: NDArray[np.bool_]  #: (n_blocks,) whether the block is only known not to be main content.
+    is_weak: bool  #: Whether the labels are weak, from names in the markup.
 
 
-def _page_rows(
-    labelled: LabelledPage, features: str, parsing: ParsingOptions, most: int | None, seed: tuple[int, int]
-) -> _Taken:
-    """Return rows of one page: matrix, label, whether only known not to be main content, whether labels are weak."""
-    html, gold = labelled.load()
-    page = parse(html, url=labelled.url, charset=labelled.charset, **parsing.options())
-    matrix = page_matrix(page, features).values
+def block_type_labels(labelled: LabelledPage, page: Page, gold: Gold | None) -> BlockTypeLabels:
+    """Label the types of the blocks of a page, weakly where its gold only marks main content."""
     code = np.full(len(page.blocks), -1, dtype=np.int64)
     rest = np.zeros(len(code), dtype=bool)
-    is_weak = False
-    if gold is not None and len(code):
-        gold_labels = gold.label(page)
-        if gold_labels.labels is not None and {*gold_labels.labels} <= {Label.MAIN, Label.OTHER}:
-            # Gold that only separates content from the rest labels everything else "other", including comments and
-            # menus.
-            gold_labels = replace(gold_labels, labels=None)
-        is_weak = gold_labels.labels is None and bool(gold_labels.known.all())  # not snippets, which label too little
-        if is_weak:
-            gold_labels = weak_labels(page, gold_labels, page_type=labelled.page_type)
-            rest = ~gold_labels.known & ~gold_labels.main & (gold_labels.share <= 0.1) & (labelled.page_type != FORUM)
-        if gold_labels.labels is not None:
-            code = np.array([BLOCK_TYPES.index(merged(label)) for label in gold_labels.labels])
-            code[~gold_labels.known & ~rest] = -1
-        if isinstance(gold, RegionGold):  # except on home pages, whose lists of links may be content
-            code[code == BLOCK_TYPES.index(Label.RELATED)] = -1
-    group = np.where(rest, len(BLOCK_TYPES), code)
-    rng = np.random.default_rng(seed)
+    if gold is None or not len(code):
+        return BlockTypeLabels(code, rest, is_weak=False)
+    gold_labels = gold.label(page)
+    if gold_labels.labels is not None and {*gold_labels.labels} <= {Label.MAIN, Label.OTHER}:
+        # Gold that only separates content from the rest labels everything else "other", including comments and
+        # menus.
+        gold_labels = replace(gold_labels, labels=None)
+    is_weak = gold_labels.labels is None and bool(gold_labels.known.all())  # not snippets, which label too little
+    if is_weak:
+        gold_labels = weak_labels(page, gold_labels, page_type=labelled.page_type)
+        rest = ~gold_labels.known & ~gold_labels.main & (gold_labels.share <= 0.1) & (labelled.page_type != FORUM)
+    if gold_labels.labels is not None:
+        code = np.array([BLOCK_TYPES.index(merged(label)) for label in gold_labels.labels])
+        code[~gold_labels.known & ~rest] = -1
+    if isinstance(gold, RegionGold):  # except on home pages, whose lists of links may be content
+        code[code == BLOCK_TYPES.index(Label.RELATED)] = -1
+    return BlockTypeLabels(code, rest, is_weak)
+
+
+class LabelledTypes(NamedTuple):
+    """A page with the types of its blocks."""
+
+    key: _Key
+    site: str  #: Data set and site.
+    matrix: NDArray[np.float32]  #: (n_blocks, n_columns) features.
+    labels: BlockTypeLabels
+
+
+def labelled_types(
+    datasets: Sequence[Dataset],
+    *,
+    features: str,
+    parsing: ParsingOptions,
+    jobs: int = 1,
+    progress: ProgressCallback = ignore_progress,
+) -> list[LabelledTypes]:
+    """Parse the pages of data sets and label the types of their blocks, except pages with defective gold."""
+    pages = [(data.name, page) for data in datasets for page in data.pages if page.trusted]
+    tasks = (joblib.delayed(_load_and_label)(name, page, features, parsing) for name, page in pages)
+    with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
+        return list(tracked(parallel(tasks), progress, "block types", len(pages)))
+
+
+def _load_and_label(name: str, labelled: LabelledPage, features: str, parsing: ParsingOptions) -> LabelledTypes:
+    html, gold = labelled.load()
+    page = parse(html, url=labelled.url, charset=labelled.charset, **parsing.options())
+    labels = block_type_labels(labelled, page, gold)
+    return LabelledTypes((name, labelled.id), f"{name}/{labelled.site}", page_matrix(page, features).values, labels)
+
+
+def select_rows(
+    features: str, pages: Sequence[LabelledTypes], *, most: int | None = MAX_ROWS, seed: int = 0
+) -> BlockTypeRows:
+    """Select labelled rows from pages: at most ``most`` per label from each (None: all), drawn with the seed.
+
+    Raises
+    ------
+    DatasetError
+        No page has labelled blocks.
+    """
+    chosen = [_chosen(page.labels, most, (seed, number)) for number, page in enumerate(pages)]
+    if not sum(map(len, chosen)):
+        raise DatasetError("no page has labelled blocks")
+    pairs = list(zip(pages, chosen, strict=True))
+    return BlockTypeRows(
+        columns=feature_set(features).columns,
+        matrix=np.concatenate([page.matrix[rows] for page, rows in pairs]),
+        label=np.concatenate([page.labels.code[rows] for page, rows in pairs]),
+        rest=np.concatenate([page.labels.rest[rows] for page, rows in pairs]),
+        weak=np.concatenate([np.full(len(rows), page.labels.is_weak) for page, rows in pairs]),
+        page=np.repeat(np.arange(len(pages)), [len(rows) for rows in chosen]),
+        sites=tuple(page.site for page in pages),
+        keys=tuple(page.key for page in pages),
+    )
+
+
+def _chosen(labels: BlockTypeLabels, most: int | None, seed: tuple[int, int]) -> NDArray[np.int64]:
+    """Draw the blocks of a page to train on."""
+    group = np.where(labels.rest, len(BLOCK_TYPES), labels.code)
+    random = np.random.default_rng(seed)
     chosen = [np.flatnonzero(group == number) for number in range(len(BLOCK_TYPES) + 1)]
     if most is not None:
-        chosen = [rng.permutation(rows)[:most] for rows in chosen]
-    rows = np.sort(np.concatenate(chosen))
-    return matrix[rows], code[rows], rest[rows], np.full(len(rows), is_weak)
+        chosen = [random.permutation(rows)[:most] for rows in chosen]
+    return np.sort(np.concatenate(chosen))
 
 
 def fit_block_types(

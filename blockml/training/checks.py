@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,16 +39,27 @@ def pages_with_gold(
     DatasetError
         No page of a data set has gold, or a page can't be read.
     """
-    found = []
-    for dataset in datasets:
-        pages = tuple(page for page in dataset.pages if _has_gold(page, whole_text=whole_text))
-        kind = "gold for its whole text" if whole_text else "gold"
-        if not pages:
-            raise DatasetError(f"no page has {kind}: label some, for example with 'blockml label'", source=dataset.path)
-        if left := len(dataset) - len(pages):
-            report(f"{dataset.name}: left out {counted(left, 'page')} without {kind.replace(' its ', ' a ')}")
-        found.append(replace(dataset, pages=pages) if left else dataset)
-    return found
+    kind = "gold for its whole text" if whole_text else "gold"
+    return [
+        leave_out(dataset, [_has_gold(page, whole_text=whole_text) for page in dataset.pages], report, kind)
+        for dataset in datasets
+    ]
+
+
+def leave_out(dataset: Dataset, has_gold: Sequence[bool], report: Callable[[str], None], kind: str = "gold") -> Dataset:
+    """Return the pages of a data set with gold, and report the number of the others.
+
+    Raises
+    ------
+    DatasetError
+        No page has gold.
+    """
+    pages = tuple(compress(dataset.pages, has_gold))
+    if not pages:
+        raise DatasetError(f"no page has {kind}: label some, for example with 'blockml label'", source=dataset.path)
+    if left := len(dataset) - len(pages):
+        report(f"{dataset.name}: left out {counted(left, 'page')} without {kind.replace(' its ', ' a ')}")
+    return replace(dataset, pages=pages) if left else dataset
 
 
 def _has_gold(page: LabelledPage, *, whole_text: bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -12,17 +13,19 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError, check_name
 from blockml.evaluation import BlockScores, block_scores, bootstrap_mean, means_by
 from blockml.evaluation.calibration import reliability, routing
-from blockml.evaluation.importance import FoldImportance, LabelledRows, fold_importance, held_out_importance
+from blockml.evaluation.importance import FoldImportance, LabelledBlocks, fold_importance, held_out_importance
 from blockml.features import feature_set
-from blockml.predictors.tree_ensemble import MeanTrees
+from blockml.model import Model
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.training.ensemble import fit_ensemble
+from blockml.training.fitting import fit_predictors
 from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
 from blockml.training.recipes import Recipe
-from blockml.training.single_tree import fit_tree, to_trees
-from blockml.training.splits import PROTOCOLS, folds
-from blockml.training.table import BlockTable
-from blockml.training.tuning import Tuning, tune
+from blockml.training.splits import PROTOCOLS, block_folds, page_folds
+from blockml.training.table import BlockTable, RowMatrix
+from blockml.training.tuning import Tuning
+
+#: Of ensembles, whose policy decides, and of folds over blocks.
+_UNTUNED = Tuning(0.5, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +39,9 @@ class CrossValidation:
     tunings: tuple[Tuning, ...]
     kept: NDArray[np.bool_]  #: (n_rows,) decision at the fold's threshold.
     page_policy: PagePolicy | None = None  #: Results of the page policy, for ensembles.
-    importance: tuple[FoldImportance, ...] = ()  #: Importance of columns on the test rows of each fold, for trees.
+    importance: tuple[FoldImportance, ...] = ()  #: Importance of columns on the test pages of each fold, for trees.
+    page_fold: NDArray[np.int64] | None = None  #: (n_pages,) fold of each page; None for the protocol ``block``.
+    models: tuple[Model, ...] = ()  #: Predictors and policy of each fold.
 
     def block_scores(self, table: BlockTable) -> BlockScores:
         """Count blocks at threshold 0.5, pooled over all folds, as in WEKA and Kim et al. 2013."""
@@ -64,11 +69,7 @@ class CrossValidation:
         }
         if self.protocol != "block" and self.importance:
             result["importance"] = {
-                unit: [
-                    [item.name, item.n_columns, *np.round([item.impurity, item.drop, item.spread], 4).tolist()]
-                    for item in items
-                ]
-                for unit, items in held_out_importance(self.importance).items()
+                unit: [item.row() for item in items] for unit, items in held_out_importance(self.importance).items()
             }
         if self.protocol != "block" and (scored := table.pages_with_text()):
             f1 = self.page_f1(table)
@@ -139,79 +140,69 @@ def cross_validate(
         There are fewer pages or sites than folds, or the protocol is ``block`` for an ensemble.
     """
     check_protocols(recipe, [protocol], n_folds)
-    fold = folds(table, protocol, n_folds, seed)
-    if recipe.is_ensemble:
-        return _cross_validate_ensemble(table, recipe, protocol, fold, seed, jobs, progress)
-    tasks = (joblib.delayed(_test_fold)(table, recipe, fold, number, protocol, seed) for number in range(n_folds))
+    pages = None if protocol == "block" else page_folds(table, protocol, n_folds, seed)
+    fold = block_folds(table, n_folds, seed) if pages is None else pages[table.page_of_row]
+    tasks = (joblib.delayed(_test_fold)(table, recipe, fold, pages, number, seed) for number in range(n_folds))
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M", return_as="generator") as parallel:
-        results: list[tuple[NDArray[np.float32], Tuning, FoldImportance | None]] = list(
-            tracked(parallel(tasks), progress, f"folds by {protocol}", n_folds)
-        )
-    scores = np.empty(len(table.main), dtype=np.float32)
-    kept = np.empty(len(table.main), dtype=bool)
-    for number, (values, tuning, _) in enumerate(results):
-        scores[fold == number] = values
-        kept[fold == number] = values >= np.float32(tuning.threshold)
-    importance = tuple([found for *_, found in results if found is not None])
-    return CrossValidation(protocol, scores, fold, tuple(found[1] for found in results), kept, importance=importance)
+        results = list(tracked(parallel(tasks), progress, f"folds by {protocol}", n_folds))
+    first, scores = np.zeros(len(table.main), dtype=np.float32), np.zeros(len(table.main), dtype=np.float32)
+    threshold = np.zeros(len(table.main), dtype=np.float32)
+    for number, result in enumerate(results):
+        first[fold == number], scores[fold == number] = result.first, result.scores
+        threshold[fold == number] = result.tuning.threshold
+    policy = None
+    if recipe.is_ensemble and pages is not None:
+        policy = fit_page_policy(table, recipe, HeldOut(first, scores, pages), seed)
+        scores = policy.scores
+    return CrossValidation(
+        protocol, scores, fold, tuple(result.tuning for result in results), scores >= threshold, policy,
+        tuple(result.importance for result in results if result.importance is not None), pages,
+        tuple(result.model for result in results),
+    )  # fmt: skip
 
 
-def _cross_validate_ensemble(
-    table: BlockTable,
-    recipe: Recipe,
-    protocol: str,
-    fold: NDArray[np.int64],
-    seed: int,
-    jobs: int,
-    progress: ProgressCallback,
-) -> CrossValidation:
-    """Cross-validate probabilities of blocks, then the page policy."""
-    page_fold = np.zeros(len(table.pages), dtype=np.int64)
-    page_fold[table.page_of_row] = fold
-    numbers = np.unique(fold).tolist()
-    tasks = (joblib.delayed(_test_ensemble)(table, recipe, page_fold, number, seed) for number in numbers)
-    with joblib.Parallel(n_jobs=jobs, max_nbytes="1M", return_as="generator") as parallel:
-        results = list(tracked(parallel(tasks), progress, f"folds by {protocol}", len(numbers)))
-    alone, combined = np.zeros(len(table.main), dtype=np.float32), np.zeros(len(table.main), dtype=np.float32)
-    for number, (first, of_all, _) in zip(numbers, results, strict=True):
-        alone[fold == number], combined[fold == number] = first, of_all
-    policy = fit_page_policy(table, recipe, HeldOut(alone, combined, page_fold), seed)
-    tunings = (Tuning(0.5, 0.0),) * len(numbers)
-    importance = tuple([found for *_, found in results if found is not None])
-    return CrossValidation(protocol, policy.scores, fold, tunings, policy.scores >= np.float32(0.5), policy, importance)
+class _Fold(NamedTuple):
+    """Model of a fold, and its scores of the rows of the fold."""
 
-
-def _test_ensemble(
-    table: BlockTable, recipe: Recipe, page_fold: NDArray[np.int64], number: int, seed: int
-) -> tuple[NDArray[np.float32], NDArray[np.float32], FoldImportance | None]:
-    """Predict probabilities for the rows of a test fold with only the first predictor, and with the ensemble."""
-    of_row = page_fold[table.page_of_row]
-    ensemble = fit_ensemble(table, recipe, (of_row != number) & table.trainable, seed)
-    found = [ensemble.probabilities(table, page) for page in np.flatnonzero(page_fold == number).tolist()]
-    importance = _importance(table, recipe, next(iter(ensemble.predictors.values())), of_row == number, seed)
-    return np.concatenate([first for first, _ in found]), np.concatenate([of_all for _, of_all in found]), importance
-
-
-def _importance(
-    table: BlockTable, recipe: Recipe, predictor: object, tested: NDArray[np.bool_], seed: int
-) -> FoldImportance | None:
-    """Measure the importance of columns on the rows of a test fold."""
-    rows = tested & table.known
-    columns = feature_set(recipe.features).columns
-    return fold_importance(predictor, LabelledRows(columns, table.matrix[rows], table.main[rows]), seed)
+    model: Model
+    first: NDArray[np.float32]  #: Scores by only the first predictor.
+    scores: NDArray[np.float32]
+    tuning: Tuning
+    importance: FoldImportance | None
 
 
 def _test_fold(
-    table: BlockTable, recipe: Recipe, fold: NDArray[np.int64], number: int, protocol: str, seed: int
-) -> tuple[NDArray[np.float32], Tuning, FoldImportance | None]:
-    """Score the rows of a test fold with a tree tuned and grown on the others."""
+    table: BlockTable,
+    recipe: Recipe,
+    fold: NDArray[np.int64],
+    page_fold: NDArray[np.int64] | None,
+    number: int,
+    seed: int,
+) -> _Fold:
+    """Train on the rows outside of a fold, and score those in it."""
     training = (fold != number) & table.trainable
     # Folds over blocks leave no whole pages for tuning, so the majority in a leaf decides, as in the paper.
-    tuning = Tuning(0.5, 0.0) if protocol == "block" else tune(table, recipe, training, seed)
-    trees = to_trees(fit_tree(recipe, table.matrix[training], table.main[training], seed), tuning.shrinkage)
-    scores = trees.predict(table.matrix[fold == number]).astype(np.float32)
-    importance = None if protocol == "block" else _importance(table, recipe, MeanTrees(trees), fold == number, seed)
-    return scores, tuning, importance
+    tuning = _UNTUNED if page_fold is None else None
+    fitted = fit_predictors(table, recipe, training, seed, tuning=tuning)
+    predictors, weights = fitted.ensemble.predictors, fitted.ensemble.weights
+    model = fitted.model(recipe, seed)
+    if page_fold is None:
+        (tree,) = predictors.values()
+        scores = tree.probabilities(RowMatrix(table.matrix[fold == number]))
+        return _Fold(model, scores, scores, fitted.tuning or _UNTUNED, None)
+    tested = np.flatnonzero(page_fold == number).tolist()
+    nothing = np.zeros(0, dtype=np.float32)
+    pairs = [fitted.ensemble.probabilities(table, page) for page in tested if len(table.pages[page].main)]
+    rows = fold == number
+    blocks = LabelledBlocks(
+        feature_set(recipe.features).columns, tuple(table.page_matrix(page) for page in tested), table.known[rows],
+        table.main[rows],
+    )  # fmt: skip
+    return _Fold(
+        model, np.concatenate([nothing, *(first for first, _ in pairs)]),
+        np.concatenate([nothing, *(average for _, average in pairs)]), fitted.tuning or _UNTUNED,
+        fold_importance(predictors, weights, blocks, seed),
+    )  # fmt: skip
 
 
 def gaps(results: Mapping[str, CrossValidation], table: BlockTable) -> dict[str, float]:

@@ -23,39 +23,19 @@ from blockml.model import Model
 from blockml.parsing import parse
 from blockml.parsing.options import ParsingOptions
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.text.plurals import counted
 from blockml.text.sketches import token_sketch
 from blockml.training.adapt import PageForAdaptation, different_pages, fit_correction
 from blockml.training.checks import pages_with_gold
+from blockml.training.cross_validation import cross_validate
+from blockml.training.fold_models import FoldModel, OutOfFold, fold_models
+from blockml.training.prepare import PageKey, prepare_data
 from blockml.training.recipes import RECIPES, Recipe
-from blockml.training.splits import duplicate_groups, fold_pages
-from blockml.training.train import train_model
+from blockml.training.splits import duplicate_groups, fold_pages, n_groups
 
-__all__ = ["FoldModel", "OutOfFold", "has_training_pages", "not_trainable", "out_of_fold", "recipe_of"]
+__all__ = ["has_training_pages", "not_trainable", "out_of_fold", "recipe_of"]
 
-#: Maximum number of folds of an adaptation, and number of those of a recipe.
-_ADAPTATION_FOLDS, _FOLDS = 10, 5
-#: Name and id of a page: the data set, and the page's id in it.
-_Key = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FoldModel:
-    """A model, and the pages of the fold that it has not been trained on."""
-
-    pages: frozenset[_Key]  #: Data set and id of each page.
-    model: Model
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OutOfFold:
-    """Models of all folds, which together test every page."""
-
-    protocol: str  #: ``site`` or ``page``: what the folds keep together.
-    folds: tuple[FoldModel, ...]
-
-    def __str__(self) -> str:
-        return f"out of fold, by {self.protocol}, {len(self.folds)} folds"
+#: Maximum number of folds of an adaptation.
+_ADAPTATION_FOLDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +120,7 @@ def out_of_fold(
     datasets
         All data sets that it was trained on.
     n_folds
-        Maximum number of folds; 5, or 10 for an adaptation, if None.
+        Maximum number of folds; that of the recipe, or 10 for an adaptation, if None.
     seed
         Seed of folds and training.
     jobs
@@ -166,26 +146,16 @@ def out_of_fold(
     recipe = recipe_of(model)
     assert recipe is not None  # noqa: S101 (checked above)
     datasets = _as_in_training(model, datasets)
-    pages = [(dataset.name, page) for dataset in datasets for page in dataset.pages]
-    prints = [_fingerprint(page.load()[0], page.charset, recipe.parsing) for _, page in pages]
-    protocol, groups = "page", duplicate_groups(prints, [f"{name}/{page.id}" for name, page in pages])
-    if any(page.site_known for _, page in pages):
-        by_site = duplicate_groups(prints, [page.site for _, page in pages])
-        if len(np.unique(by_site)) > 1:
-            protocol, groups = "site", by_site
-    keys = [(name, page.id) for name, page in pages]
-    found = []
-    folds = _folds(keys, groups, n_folds or _FOLDS, seed)
-    for number, tested in enumerate(folds, start=1):
-        rest = [_without(dataset, tested) for dataset in datasets]
-        made = train_model(
-            [dataset for dataset in rest if dataset.pages], recipe, name=model.name,
-            protocols=_inner_protocols(recipe, rest), n_folds=recipe.n_folds, seed=seed, jobs=jobs, progress=progress,
-            accept_defects=True,
-        )  # fmt: skip
-        report(f"{model.name}: fold {number} of {len(folds)}, {counted(len(tested), 'page')} held out")
-        found.append(FoldModel(tested, made))
-    return OutOfFold(protocol, tuple(found))
+    data = prepare_data(datasets, recipe, accept_defects=True, jobs=jobs, report=report, progress=progress)
+    protocols = (
+        ("site", "page") if any(page.site_known for dataset in datasets for page in dataset.pages) else ("page",)
+    )
+    protocol = next((name for name in protocols if n_groups(data.table, name) > 1), "page")
+    k = min(n_folds or recipe.n_folds, n_groups(data.table, protocol))
+    if k < 2:
+        raise UsageError("cross-validation needs at least 2 pages that are not copies of each other")
+    result = cross_validate(data.table, recipe, protocol, n_folds=k, seed=seed, jobs=jobs, progress=progress)
+    return fold_models(data, result, name=model.name, seed=seed)
 
 
 def _as_in_training(model: Model, datasets: Sequence[Dataset]) -> list[Dataset]:
@@ -194,18 +164,12 @@ def _as_in_training(model: Model, datasets: Sequence[Dataset]) -> list[Dataset]:
     return [replace(dataset, supplementary=not marked.isdisjoint(_checksums([dataset]))) for dataset in datasets]
 
 
-def _inner_protocols(recipe: Recipe, datasets: Sequence[Dataset]) -> tuple[str, ...]:
-    """Return the protocols from whose held-out scores P(article) is learnt; none for recipes and pages without it."""
-    types = {page.page_type == "article" for dataset in datasets for page in dataset.pages if page.page_type}
-    return recipe.protocols[-1:] if recipe.is_ensemble and recipe.policy.article_penalty and len(types) > 1 else ()
-
-
 def _fingerprint(html: bytes, charset: str | None, parsing: ParsingOptions) -> _Fingerprint:
     page = parse(html, charset=charset, **parsing.options())
     return _Fingerprint(content_hash(page), token_sketch(block_tokens(page)[1]))
 
 
-def _folds(keys: Sequence[_Key], groups: NDArray[np.int64], n_folds: int, seed: int) -> list[frozenset[_Key]]:
+def _folds(keys: Sequence[PageKey], groups: NDArray[np.int64], n_folds: int, seed: int) -> list[frozenset[PageKey]]:
     """Distribute pages over folds of groups."""
     k = min(n_folds, len(np.unique(groups)))
     if k < 2:
@@ -214,7 +178,7 @@ def _folds(keys: Sequence[_Key], groups: NDArray[np.int64], n_folds: int, seed: 
     return [frozenset(keys[i] for i in np.flatnonzero(fold == number).tolist()) for number in range(k)]
 
 
-def _without(dataset: Dataset, tested: frozenset[_Key]) -> Dataset:
+def _without(dataset: Dataset, tested: frozenset[PageKey]) -> Dataset:
     return replace(dataset, pages=tuple(page for page in dataset.pages if (dataset.name, page.id) not in tested))
 
 
@@ -224,7 +188,7 @@ def _adapted(
     """Adapt the base of a model to the pages outside of each fold."""
     base = _base(model, datasets)
     checked = [filtered(dataset, progress=progress) for dataset in pages_with_gold(datasets, whole_text=True)]
-    usable: dict[_Key, PageForAdaptation] = {
+    usable: dict[PageKey, PageForAdaptation] = {
         (dataset.name, page.id): page
         for dataset, pages in zip(checked, different_pages(base, checked), strict=True)
         for page in pages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from blockml.decision.decide import predicted_f1
 from blockml.decision.policy import score_blocks
 from blockml.predictors.log_odds import sigmoid
 from blockml.predictors.page_features import PAGE_FEATURES, page_features
-from blockml.predictors.tree_ensemble import TreeEnsemble, Trees
+from blockml.predictors.tree_ensemble import TreeEnsemble
 from blockml.training.hist_gradient_boosting import Boosting
 from blockml.training.lightgbm_trees import fit_lightgbm
 from blockml.training.recipes import Recipe
@@ -36,6 +37,7 @@ class PagePolicy:
     """Trees of P(article), and the policy's results on the training pages with trees from the other folds."""
 
     article: TreeEnsemble | None
+    article_by_fold: Mapping[int, TreeEnsemble]  #: Trees from the other folds, which predicted the pages of each fold.
     p_article: NDArray[np.float32]  #: (n_pages,) probability of an article.
     probabilities: NDArray[np.float32]  #: (n_rows,) held-out probabilities of content.
     scores: NDArray[np.float32]  #: (n_rows,) scores of blocks.
@@ -53,9 +55,9 @@ def fit_page_policy(table: BlockTable, recipe: Recipe, held_out: HeldOut, seed: 
     trained[np.unique(table.page_of_row[table.trainable])] = True
     types = np.array([page.page_type or "" for page in table.pages])
     article, p_article = None, np.zeros(n_pages, dtype=np.float32)
+    by_fold: Mapping[int, TreeEnsemble] = {}
     if recipe.policy.article_penalty and len(np.unique(types[trained & (types != "")] == _ARTICLE)) == 2:
-        trees, p_article = _cross_fit(rows, types == _ARTICLE, trained & (types != ""), held_out.fold, seed)
-        article = TreeEnsemble(trees)
+        article, by_fold, p_article = _cross_fit(rows, types == _ARTICLE, trained & (types != ""), held_out.fold, seed)
     scores, predicted = held_out.probabilities.copy(), np.zeros(n_pages)
     for page, item in enumerate(table.pages):
         its_rows, likely = table.rows_of(page), None if article is None else float(p_article[page])
@@ -63,7 +65,7 @@ def fit_page_policy(table: BlockTable, recipe: Recipe, held_out: HeldOut, seed: 
             scores[its_rows] = score_blocks(recipe.policy, scores[its_rows], item.policy_columns, likely)
         kept = scores[its_rows] >= np.float32(recipe.policy.threshold)
         predicted[page] = predicted_f1(held_out.probabilities[its_rows], kept, item.words)
-    return PagePolicy(article, p_article, held_out.probabilities, scores, predicted)
+    return PagePolicy(article, by_fold, p_article, held_out.probabilities, scores, predicted)
 
 
 def _cross_fit(
@@ -72,19 +74,22 @@ def _cross_fit(
     trained: NDArray[np.bool_],
     fold: NDArray[np.int64],
     seed: int,
-) -> tuple[Trees, NDArray[np.float32]]:
-    """Grow trees on all training pages, and predict each page with trees from the other folds.
+) -> tuple[TreeEnsemble, dict[int, TreeEnsemble], NDArray[np.float32]]:
+    """Grow trees on all training pages and outside of each fold, and predict each page with those of the other folds.
 
     If the other folds have no training pages, the mean of the target is predicted.
     """
 
-    def grow(chosen: NDArray[np.bool_]) -> Trees:
+    def grow(chosen: NDArray[np.bool_]) -> TreeEnsemble:
         settings: Boosting = {**_SMALL, "seed": seed}
-        return fit_lightgbm(rows[chosen], target[chosen], np.ones(int(chosen.sum())), **settings)
+        return TreeEnsemble(fit_lightgbm(rows[chosen], target[chosen], np.ones(int(chosen.sum())), **settings))
+
+    by_fold = {}
 
     predicted = np.full(len(rows), target[trained].astype(np.float64).mean(), dtype=np.float32)
-    for number in np.unique(fold):
+    for number in np.unique(fold).tolist():
         others = trained & (fold != number)
         if np.count_nonzero(others) > 1:
-            predicted[fold == number] = sigmoid(grow(others).predict(rows[fold == number]))
-    return grow(trained), predicted
+            by_fold[number] = grow(others)
+            predicted[fold == number] = sigmoid(by_fold[number].trees.predict(rows[fold == number]))
+    return grow(trained), by_fold, predicted

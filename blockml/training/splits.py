@@ -108,8 +108,13 @@ def folds(table: BlockTable, protocol: str, n_folds: int, seed: int = 0) -> NDAr
     """
     check_name("protocol", protocol, PROTOCOLS)
     if protocol == "block":
-        return _stratified(table.main, n_folds, seed)
-    return fold_pages(_groups(table, protocol), n_folds, seed)[table.page_of_row]
+        return block_folds(table, n_folds, seed)
+    return page_folds(table, protocol, n_folds, seed)[table.page_of_row]
+
+
+def page_folds(table: BlockTable, protocol: str, n_folds: int, seed: int = 0) -> NDArray[np.int64]:
+    """Choose the fold of every page, (n_pages,), for the protocol ``page`` or ``site``; raises UsageError as above."""
+    return fold_pages(_groups(table, protocol), n_folds, seed)
 
 
 def _groups(table: BlockTable, protocol: str) -> NDArray[np.int64]:
@@ -122,11 +127,11 @@ def n_groups(table: BlockTable, protocol: str) -> int:
     return len(table.main) if protocol == "block" else len(np.unique(_groups(table, protocol)))
 
 
-def _stratified(main: NDArray[np.bool_], n_folds: int, seed: int) -> NDArray[np.int64]:
-    """Distribute rows randomly, with each class spread evenly."""
+def block_folds(table: BlockTable, n_folds: int, seed: int = 0) -> NDArray[np.int64]:
+    """Distribute rows randomly, with each class spread evenly, (n_rows,)."""
     random = np.random.default_rng(seed)
-    fold = np.empty(len(main), dtype=np.int64)
+    fold = np.empty(len(table.main), dtype=np.int64)
     for value in (False, True):
-        rows = random.permutation(np.flatnonzero(main == value))
+        rows = random.permutation(np.flatnonzero(table.main == value))
         fold[rows] = np.arange(len(rows)) % n_folds
     return fold

@@ -6,22 +6,24 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from operator import itemgetter
+from typing import NamedTuple
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
-from blockml.datasets.gold import BlockLabels, block_tokens
-from blockml.datasets.validation import content_hash
+from blockml.datasets.gold import BlockLabels, Gold, block_tokens
+from blockml.datasets.validation import CheckedPage, check_page, content_hash
 from blockml.decision.policy import PolicyColumns
 from blockml.errors import DatasetError
-from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site, parse_pages
+from blockml.evaluation.seen import hash_labelled
+from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site
 from blockml.extractors.matrix import page_matrix, uses_site
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_context import BlockAmounts
 from blockml.features.page_matrix import PageMatrix, page_context
+from blockml.model.training_hashes import PageHashes
 from blockml.page import Page
 from blockml.parsing import parse
 from blockml.predictors.mlp import NO_WORDS
@@ -30,6 +32,7 @@ from blockml.templates.site import SiteTemplate
 from blockml.text.hashing import stable_hash64
 from blockml.text.sketches import token_sketch
 from blockml.text.tokens import metric_tokens
+from blockml.training.block_types import BlockTypeLabels, block_type_labels
 from blockml.training.recipes import MatrixInputs, Recipe
 from blockml.training.shortened_pages import shortened
 
@@ -58,6 +61,9 @@ class PageRows:
     dataset: str = ""  #: Name of the data set.
     inputs: MatrixInputs | None = None  #: Fields of the recipe that the page was prepared for; None if unknown.
     variant: PageRows | None = None  #: A shortened variant to train on, for recipes that use them.
+    checked: CheckedPage | None = None  #: Check of the gold, where it was asked for.
+    hashes: PageHashes | None = None  #: Hashes by which evaluations recognise the page.
+    types: BlockTypeLabels | None = None  #: Types of the blocks, for recipes that learn them.
     supplementary: bool = False  #: Whether only some members of an ensemble are trained on it.
 
     @property
@@ -82,13 +88,20 @@ class PageRows:
         return 2 * int(np.minimum(counts, self.gold_counts).sum()) / (n_gold + n_kept)
 
 
-class _StoredMatrix(PageMatrix):
+class RowMatrix(PageMatrix):
+    """Features of blocks without their page, for predictors that only read features."""
+
+    def __init__(self, values: NDArray[np.float32]) -> None:
+        object.__setattr__(self, "values", values)
+
+
+class _StoredMatrix(RowMatrix):
     """Features of a page from the table, without the parsed page."""
 
     _rows: PageRows
 
     def __init__(self, values: NDArray[np.float32], rows: PageRows) -> None:
-        object.__setattr__(self, "values", values)
+        super().__init__(values)
         object.__setattr__(self, "_rows", rows)
 
     @property
@@ -185,20 +198,39 @@ class BlockTable:
         return np.array([self.pages[page].bag_f1(kept[self.rows_of(page)]) for page in pages])
 
 
-def page_rows(labelled: LabelledPage, recipe: Recipe, site: SiteTemplate | None = None) -> PageRows:
-    """Parse and label one page and compute the recipe's features, using the template of its site if they need it.
+class LoadedPage(NamedTuple):
+    """A page with gold that was loaded and parsed for a recipe."""
 
-    Raises
-    ------
-    DatasetError
-        The page has no gold, or can't be read.
-    """
+    labelled: LabelledPage
+    html: bytes
+    gold: Gold | None
+    page: Page
+
+
+def load_page(labelled: LabelledPage, recipe: Recipe) -> LoadedPage:
+    """Load and parse a page; raises DatasetError if it can't be read."""
     html, gold = labelled.load()
-    if gold is None:
-        raise DatasetError(f"page {labelled.id!r} has no gold", source=labelled.path)
     page = parse(html, url=labelled.url, charset=labelled.charset, **recipe.parsing.options())
+    return LoadedPage(labelled, html, gold, page)
+
+
+def page_rows(
+    loaded: LoadedPage, recipe: Recipe, site: SiteTemplate | None = None, *, check: bool = False
+) -> PageRows | None:
+    """Label a page and compute the recipe's features, using the template of its site if they need it.
+
+    ``check`` also checks the gold. None for a page without gold.
+    """
+    labelled, html, gold, page = loaded
+    if gold is None:
+        return None
     labels = gold.label(page, recipe.main)
-    rows = _rows(labelled, recipe, page, labels, gold.text(recipe.main), site)
+    rows = replace(
+        _rows(labelled, recipe, page, labels, gold.text(recipe.main), site),
+        checked=check_page(html, page, gold) if check else None,
+        hashes=hash_labelled(labelled, html),
+        types=block_type_labels(labelled, page, gold) if recipe.block_types else None,
+    )
     random = np.random.default_rng(stable_hash64([labelled.id]))
     if labelled.trusted and labelled.page_type == "article" and random.random() < recipe.shortened:
         variant = shortened(page, labels, recipe.parsing, random)
@@ -236,42 +268,82 @@ def _rows(
     )
 
 
+def build_rows(
+    datasets: Sequence[Dataset],
+    recipe: Recipe,
+    *,
+    check: bool = False,
+    jobs: int = 1,
+    progress: ProgressCallback = ignore_progress,
+) -> list[list[PageRows | None]]:
+    """Load and parse each page of data sets once, for everything that training needs of it.
+
+    Parameters
+    ----------
+    datasets
+        The data sets; if there are several, page ids are prefixed by the data set's name.
+    recipe
+        The recipe.
+    check
+        Whether to check the gold: :attr:`PageRows.checked`.
+    jobs
+        Number of processes; does not affect the result.
+    progress
+        Called with the name of a stage, how many of its steps are done, and how many there are.
+
+    Returns
+    -------
+    list of list
+        For each data set the rows of its pages; None for pages without gold.
+
+    Raises
+    ------
+    DatasetError
+        A page can't be read.
+    """
+    named = [
+        [replace(page, id=f"{dataset.name}/{page.id}") if len(datasets) > 1 else page for page in dataset.pages]
+        for dataset in datasets
+    ]
+    labelled = list(chain.from_iterable(named))
+    groups = group_by_site(labelled) if uses_site(recipe.features) else [[page] for page in labelled]
+    tasks = (joblib.delayed(_site_rows)(group, recipe, check=check) for group in groups)
+    with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
+        by_site = list(tracked(parallel(tasks), progress, "features", len(groups)))
+    # Data sets may share page ids.
+    rows = dict(zip(map(id, chain.from_iterable(groups)), chain.from_iterable(by_site), strict=True))
+    return [
+        [
+            (row := rows[id(page)]) and replace(row, dataset=dataset.name, supplementary=dataset.supplementary)
+            for page in pages
+        ]
+        for dataset, pages in zip(datasets, named, strict=True)
+    ]
+
+
 def build_table(
     datasets: Sequence[Dataset], recipe: Recipe, *, jobs: int = 1, progress: ProgressCallback = ignore_progress
 ) -> BlockTable:
-    """Build the table of data sets; if there are several, page ids are prefixed by the data set's name.
-
-    The number of processes, ``jobs``, does not change the result.
+    """Build the table of data sets; parameters are those of :func:`build_rows`.
 
     Raises
     ------
     DatasetError
         A page has no gold or can't be read.
     """
-    labelled = [
-        replace(page, id=f"{dataset.name}/{page.id}") if len(datasets) > 1 else page
-        for dataset in datasets
-        for page in dataset.pages
-    ]
-    groups = group_by_site(labelled) if uses_site(recipe.features) else [[page] for page in labelled]
-    tasks = (joblib.delayed(_site_rows)(group, recipe) for group in groups)
-    with joblib.Parallel(n_jobs=jobs, batch_size=8, return_as="generator") as parallel:
-        by_site = list(tracked(parallel(tasks), progress, "features", len(groups)))
-    sources = [dataset for dataset in datasets for _ in dataset.pages]
-    place = {id(page): number for number, page in enumerate(labelled)}  # data sets may share page ids
-    order = [place[id(page)] for group in groups for page in group]
-    rows = [row for _, row in sorted(zip(order, chain.from_iterable(by_site), strict=True), key=itemgetter(0))]
-    return BlockTable.stack(
-        [
-            replace(row, dataset=source.name, supplementary=source.supplementary)
-            for row, source in zip(rows, sources, strict=True)
-        ]
-    )
+    found = build_rows(datasets, recipe, jobs=jobs, progress=progress)
+    for dataset, rows in zip(datasets, found, strict=True):
+        for page, row in zip(dataset.pages, rows, strict=True):
+            if row is None:
+                raise DatasetError(f"page {page.id!r} has no gold", source=page.path)
+    return BlockTable.stack([row for rows in found for row in rows if row is not None])
 
 
-def _site_rows(pages: Sequence[LabelledPage], recipe: Recipe) -> list[PageRows]:
+def _site_rows(pages: Sequence[LabelledPage], recipe: Recipe, *, check: bool) -> list[PageRows | None]:
     """Build the rows of the pages of one site, using its template (learnt without gold) if the features need it."""
-    site = None
-    if uses_site(recipe.features):
-        site = SiteTemplate.learn(list(parse_pages(pages[:MAX_SITE_PAGES], recipe.parsing)))
-    return [page_rows(page, recipe, site) for page in pages]
+    if not uses_site(recipe.features):
+        return [page_rows(load_page(page, recipe), recipe, check=check) for page in pages]
+    first = [load_page(page, recipe) for page in pages[:MAX_SITE_PAGES]]
+    site = SiteTemplate.learn([loaded.page for loaded in first])
+    others = (load_page(page, recipe) for page in pages[MAX_SITE_PAGES:])
+    return [page_rows(loaded, recipe, site, check=check) for loaded in chain(first, others)]

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import blockml
 from blockml.datasets import AnyData, Dataset, open_datasets
 from blockml.datasets.base import check_names
-from blockml.datasets.gold_defects import filtered
-from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError, check_type
-from blockml.evaluation.seen import training_hashes
 from blockml.extractors import AnyModel, TrainedExtractor, resolve, trained
-from blockml.features import feature_set
 from blockml.model import Model
-from blockml.predictors import MeanTrees
-from blockml.predictors.tree_ensemble import Trees
 from blockml.progress import ProgressCallback, ignore_progress
 from blockml.text.plurals import counted
-from blockml.training.baseline import compare_with_baseline
-from blockml.training.block_types import block_type_rows, fit_block_types
-from blockml.training.checks import check_classes, check_gold, pages_with_gold
+from blockml.training.baseline import compare_with_baseline, unseen_pages
+from blockml.training.block_types import LabelledTypes, fit_block_types, labelled_types, select_rows
+from blockml.training.checks import check_classes
 from blockml.training.cross_validation import CrossValidation, check_protocols, cross_validate, gaps
-from blockml.training.ensemble import Ensemble, fit_ensemble
+from blockml.training.fitting import check_splits, fit_model
+from blockml.training.fold_models import fold_models
 from blockml.training.lightgbm_trees import check_lightgbm
 from blockml.training.page_policy import PagePolicy
+from blockml.training.prepare import PreparedData, prepare_data
 from blockml.training.recipes import Recipe, best_recipe
 from blockml.training.recipes import recipe as named_recipe
-from blockml.training.single_tree import fit_tree, to_trees
 from blockml.training.splits import PROTOCOLS, n_groups
-from blockml.training.table import BlockTable, build_table
-from blockml.training.tuning import tune
+from blockml.training.table import BlockTable
 
 #: Model that a cross-validated recipe is compared with.
 _RELEASED = "default"
@@ -186,44 +179,42 @@ def train_model(
     check_protocols(recipe, protocols, n_folds)
     if recipe.learner == "lightgbm":
         check_lightgbm()
-    datasets = pages_with_gold(datasets, report)
-    checked = [filtered(dataset, jobs=jobs, progress=progress) for dataset in datasets]
-    if not accept_defects:
-        check_gold(checked, left_out=recipe.filter_gold)
     protocols = _with_sites(datasets, protocols, report)
-    used = checked if recipe.filter_gold else list(datasets)
-    table = build_table(used, recipe, jobs=jobs, progress=progress)
+    data = prepare_data(datasets, recipe, accept_defects=accept_defects, jobs=jobs, report=report, progress=progress)
+    table = data.table
     check_classes(table.main[table.trainable])
     report(
         f"{counted(len(table.pages), 'page')}, {counted(len(table.main), 'block')}, {table.main.mean():.2%} content; "
         f"{counted(int(table.trainable.sum()), 'block')} to train on"
     )
+    more_types: list[LabelledTypes] = []
+    if recipe.block_types:
+        more_types = labelled_types(
+            block_type_datasets, features=recipe.features, parsing=recipe.parsing, jobs=jobs, progress=progress
+        )
     metrics, page_policy, strictest = cross_validated(
         table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report, progress=progress
     )
     if strictest is not None and strictest.protocol != "block":
         released = resolve(_RELEASED)
-        found = compare_with_baseline(released, used, table, strictest, recipe, jobs=jobs, progress=progress)
-        if found is not None:
-            report(str(found))
+        if len(unseen_pages(released, data)) > 1:
+            folds = fold_models(data, strictest, name=name or recipe.name, more_types=more_types, seed=seed)
+            report(str(compare_with_baseline(released, data, folds, jobs=jobs, progress=progress)))
     model = fit_model(table, recipe, seed, jobs, report, progress)
     for ensemble in model.ensembles:
-        _check_splits(ensemble.trees, table)
+        check_splits(ensemble.trees, table)
     block_types = None
     if recipe.block_types:
         report("block types")
-        rows = block_type_rows(
-            [*block_type_datasets, *used], features=recipe.features, parsing=recipe.parsing, seed=seed, jobs=jobs,
-            progress=progress,
-        )  # fmt: skip
+        rows = select_rows(recipe.features, [*more_types, *data.labelled_types()], seed=seed)
         block_types = fit_block_types(rows, seed=seed, report=report)
     return replace(
         model,
         name=name or recipe.name,
         article=None if page_policy is None else page_policy.article,
         block_types=block_types,
-        training=_provenance(used, table),
-        training_hashes=training_hashes(used),
+        training=_provenance(data),
+        training_hashes=data.training_hashes(),
         metrics=metrics,
         notes=recipe.notes,
         command=command,
@@ -246,59 +237,6 @@ def _with_sites(datasets: Sequence[Dataset], protocols: Sequence[str], report: C
         raise UsageError(f'{reason}; protocols="page" makes folds by page')
     report(reason)
     return rest
-
-
-def fit_model(
-    table: BlockTable,
-    recipe: Recipe,
-    seed: int,
-    jobs: int = 1,
-    report: Callable[[str], None] = lambda _: None,
-    progress: ProgressCallback = ignore_progress,
-) -> Model:
-    """Train the recipe's predictors of main content on the trainable rows of a table."""
-    rows = table.trainable
-    parameters = {"name": recipe.name, "learner": recipe.learner, **recipe.parameters}
-    if recipe.is_ensemble:
-        ensemble, policy = fit_ensemble(table, recipe, rows, seed, jobs, progress), recipe.policy
-        parameters["n_mlps"] = recipe.n_mlps
-    else:
-        tuning = tune(table, recipe, rows, seed)
-        report(f"threshold {tuning.threshold:g}, shrinkage {tuning.shrinkage:g}")
-        trees = to_trees(fit_tree(recipe, table.matrix[rows], table.main[rows], seed), tuning.shrinkage)
-        ensemble, policy = Ensemble({"tree": MeanTrees(trees)}, {"tree": 1.0}), tuning.policy
-        parameters["shrinkage"] = tuning.shrinkage
-    return assembled(recipe, ensemble, policy, parameters, seed)
-
-
-def assembled(
-    recipe: Recipe, ensemble: Ensemble, policy: DecisionPolicy, parameters: Mapping[str, Any], seed: int
-) -> Model:
-    """Return the model of trained predictors."""
-    chosen = feature_set(recipe.features)
-    return Model(
-        name=recipe.name,
-        version=blockml.__version__,
-        features=recipe.features,
-        features_hash=chosen.hash,
-        predictors=ensemble.predictors,
-        weights=ensemble.weights,
-        policy=policy,
-        parsing=recipe.parsing,
-        labels=tuple(sorted(recipe.main)),
-        recipe=parameters,
-        seed=seed,
-    )
-
-
-def _check_splits(trees: Trees, table: BlockTable) -> None:
-    """Raise UsageError if no tree has a split, because the model would give all blocks the same score."""
-    if (trees.feature < 0).all():
-        main = table.main[table.trainable]
-        raise UsageError(
-            f"the model would be a single leaf, which gives all blocks the same score: {int(main.sum())} of "
-            f"{len(main)} blocks are content, too few or too similar to the others to learn from; train on more pages"
-        )
 
 
 def cross_validated(
@@ -349,11 +287,11 @@ def _line(summary: dict[str, Any]) -> str:
     return line
 
 
-def _provenance(datasets: Sequence[Dataset], table: BlockTable) -> tuple[dict[str, Any], ...]:
+def _provenance(data: PreparedData) -> tuple[dict[str, Any], ...]:
     """Build one record per data set for the model file and its card."""
-    entries = []
+    entries, table = [], data.table
     first = 0
-    for dataset in datasets:
+    for dataset in data.datasets:
         last = first + len(dataset)
         rows, pages = slice(int(table.starts[first]), int(table.starts[last])), table.pages[first:last]
         entries.append(

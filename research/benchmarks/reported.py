@@ -25,7 +25,7 @@ FACTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         f'\ndef {name}(pool):\n    """Return the {name} in cm."""\n    return pool.'
         for name in ("depth", "width", "slope", "flow", "noise", "shade")
     )},
-    "29-wikipedia": {"markdown": ("-## See also", "1. Holm, Astrid (1988)", "-^")},
+    "29-wikipedia": {"markdown": ("-## See also\n\n#", "-edit", "1. Holm, Astrid (1988)", "-^")},
     "32-pipermail": {"markdown": ("-Previous message", "-Messages sorted by")},
     "54-phpbb": {"markdown": ("-Posts:", "-Joined:", "-Quote", "-Pike are people")},
     "201-picture-cells": {"markdown": ("-|  |",)},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 pytest.importorskip("jinja2")
 
 from blockml.cli import main
+from blockml.extractors import model_names, trained
+from blockml.model import save_model
 
 DATA = Path(__file__).parents[2] / "data"
 SITE = DATA / "sites" / "harbour-courier"
@@ -85,7 +88,6 @@ def test_a_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["--tree", "x"], "number of a tree"),
         (["--paths"], "--paths needs --tree"),
         (["--dataset", "data/sites"], "--dataset needs --importances"),
-        (["--importances"], "give --dataset"),
         (["--importances", "--repeats", "3"], "--repeats has no effect without --dataset"),
     ],
 )
@@ -107,6 +109,31 @@ def test_importance_names_families(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {row["family"]: row for row in json.loads(printed)}
     assert sum(float(row["gain"].rstrip("%")) for row in rows.values()) == pytest.approx(100, abs=1)
     assert float(rows["container"]["permutation"]) > 0
+
+
+def test_importances_of_models_without_measurements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a model whose file has no importances, the splits are counted, and it is said what was not measured."""
+    path = tmp_path / "mine.blockml"
+    save_model(replace(trained("kim2013").model, metrics={}), path)
+    for unit in ("family", "column"):
+        code, printed, told = run(capsys, "model", "show", path, "--importances", "--by", unit, "--format", "json")
+        assert code == 0
+        assert "tests: share of the splits of kim2013's trees. Gain and permutation were not measured" in told
+        rows = json.loads(printed)
+        assert rows[0].keys() == {unit, "columns", "tests"}
+        assert sum(float(row["tests"].rstrip("%")) for row in rows) == pytest.approx(100, abs=3)
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_released_models_have_importances(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The importances of released models are those on pages that they have not seen, and are in their cards."""
+    code, printed, told = run(capsys, "model", "show", name, "--importances", "--by", "family", "--format", "json")
+    assert code == 0
+    assert "pages that it has not seen, of " in told
+    assert "permutation: loss of average precision of the whole model, mean of 3" in told
+    rows = {row["family"]: row for row in json.loads(printed)}
+    assert max(float(row["permutation"]) for row in rows.values()) > 0.01
+    assert ("ancestor words" in rows) == (name == "default")
 
 
 def test_importances_of_held_out_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

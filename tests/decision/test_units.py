@@ -13,7 +13,8 @@ import blockml
 from blockml.decision.decide import decide, with_threshold
 from blockml.decision.policy import DecisionPolicy, PolicyColumns
 from blockml.decision.prediction import Prediction
-from blockml.decision.units import complete, cut_remark, mean_over_units, pooled_units
+from blockml.decision.remarks import completed_remark, cut_remark
+from blockml.decision.units import complete, mean_over_units, pooled_units
 from blockml.extractors.matrix import page_matrix
 from blockml.features.page_context import PageContext
 from blockml.outline import Outline
@@ -68,7 +69,7 @@ def test_template_blocks_in_tables_are_decided_with_them() -> None:
         ("<ul><li>One thing<li>Two<li>Three things</ul><p>End", [0.9, 0.1, 0.8, 0.1], "One thing | Two | Three things",
          "kept_with_list"),
         ("<ul><li>One<li>Two<li>Three very long things</ul><p>End", [0.9, 0.1, 0.1, 0.1], "One", ""),
-        ("<ul><li>One long <p>thing</ul><p>End", [0.9, 0.1, 0.1], "One long | thing", "kept_with_item"),
+        ("<ul><li>One long <p>thing</ul><p>End", [0.9, 0.1, 0.1], "One long | thing", "kept_with_list"),
         ("<dl><dt>Size<dd>Ten meters long</dl><p>End", [0.1, 0.9, 0.1], "Size | Ten meters long", "kept_with_list"),
         ("<p>Two sites allow it:<ul><li><a>North</a><li><a>South</a></ul><p>End", [0.9, 0.2, 0.2, 0.1],
          "Two sites allow it: | North | South", "kept_with_lead_in"),
@@ -90,6 +91,11 @@ def test_template_blocks_in_tables_are_decided_with_them() -> None:
         ("<p>First<h2>Mills</h2><p>They turn.<h2>End</h2>", [0.9, 0.9, 0.1, 0.1], "First", "removed_with_text"),
         ("<p>First<h2>Mills</h2><p>Ad<h3>Old</h3><p>They turn.", [0.9, 0.9, 0.1, 0.9, 0.9],
          "First | Mills | Old | They turn.", ""),
+        ("<p>First<div><h2>Mills</h2><a href=/e>edit</a></div><p>They turn.<h2>End</h2>", [0.9, 0.9, 0.1, 0.45, 0.1],
+         "First | Mills | They turn.", "kept_with_heading"),
+        ("<p>Mills<sup><a href=#n><b>[1]</b></a></sup><p>Ad<ol><li id=n>By Ann. <a href=#r>↩</a>", [0.9, 0.9, 0.1, 0.2],
+         "Mills | [1] | By Ann.", "kept_with_mark"),
+        ("<p>Mills<sup><a href=#n1>1</a></sup><p>Ad<ol><li id=n1>By Ann.", [0.9, 0.9, 0.1, 0.2], "Mills | 1", ""),
         ("<p>First<h2><a href=/m>Mills</a></h2><p>They turn.", [0.9, 0.9, 0.1], "First | Mills", ""),
         ("<h1>Mills</h1><p>They turn.<h2>End</h2><p>Yes", [0.9, 0.1, 0.1, 0.1], "Mills", ""),
     ],
@@ -186,22 +192,21 @@ def test_an_announced_list_is_kept_at_each_lower_threshold(first: float) -> None
     assert {0, 1, 2, 3} <= before
 
 
-def test_a_list_kept_from_its_start_is_whole() -> None:
-    """A third of a list without a gap keeps all of it; a list with gaps or a smaller part stays as it is."""
-    html = f"<p>Text<ul>{''.join(f'<li>Item number {number}' for number in range(9))}</ul>"
+def test_a_list_is_kept_whole_or_not_at_all() -> None:
+    """Two fifths of the words of a list keep all of it; with fewer it goes, unless it has most of the kept text."""
+    items = "".join(f"<li>Item number {number}" for number in range(10))
 
-    def kept(rows: tuple[int, ...], threshold: float = 0.5) -> list[int]:
-        """Return the kept items, if some reach a score of 0.6."""
-        outline = Outline(blockml.parse(html))
-        scores = np.full(10, 0.1, np.float32)
-        scores[[row + 1 for row in rows]] = 0.6
+    def kept(n_items: int, text: str, threshold: float = 0.5) -> tuple[int, list[str]]:
+        """Return how many items are kept, and reasons, if the first items reach a score of 0.6."""
+        outline = Outline(blockml.parse(f"<p>{text}<ul>{items}</ul>"))
+        scores = np.array([0.9] + [0.6] * n_items + [0.1] * (10 - n_items), np.float32)
         found = complete(outline, scores, scores, threshold, scores >= threshold)
-        return (np.flatnonzero(found.kept[1:])).tolist()
+        return int(np.count_nonzero(found.kept[1:])), [str(reason) for reason, _ in found.reasons]
 
-    assert kept((0, 1, 2)) == kept((6, 7, 8)) == kept((7, 8), 0.3) == list(range(9))
-    assert kept((0, 1, 4)) == [0, 1, 4]
-    assert kept((0,)) == [0]
-    assert kept((0, 1, 2), 0.55) == [0, 1, 2]
+    assert kept(4, "Text") == kept(4, "Text " * 20) == (10, ["kept_with_list"])
+    assert kept(3, "Text " * 20) == (0, ["removed_with_list"])
+    assert kept(3, "Text") == kept(3, "Text", 0.55) == (3, [])
+    assert kept(3, "Text " * 20, 0.7) == (0, [])
 
 
 def test_a_cut_list_is_named() -> None:
@@ -212,3 +217,26 @@ def test_a_cut_list_is_named() -> None:
     assert cut_remark(outline, rows < 7) is None
     assert cut_remark(outline, (rows < 3) | (rows == 5)) is None
     assert cut_remark(outline, rows > 5) is None
+
+
+def test_completed_units_are_named() -> None:
+    """One warning names the tables and lists that were completed, at most five, and those that were left out."""
+    rows = "".join(f"<table><tr><th>Size {number}<tr><td>ten<td>two</table>" for number in range(7))
+    outline = Outline(blockml.parse(f"<p>Text{rows}<ul><li>Home<li>Shop</ul>"))
+    changes = [
+        (Reason.KEPT_WITH_TABLE, np.arange(2, 22)),
+        (Reason.KEPT_WITH_TEXT, np.array([0])),
+        (Reason.REMOVED_WITH_LIST, np.array([23])),
+    ]
+    tables = ", ".join(f'the table "Size {number}"' for number in range(5))
+    assert completed_remark(outline, changes) == f'kept whole: {tables}, and 2 more; left out whole: the list "Home"'
+    assert completed_remark(outline, [(Reason.KEPT_WITH_LIST, np.array([0]))]) is None
+    assert completed_remark(Outline(blockml.parse("<p>Text")), [(Reason.KEPT_WITH_LIST, np.array([0]))]) is None
+
+
+def test_a_warning_names_a_list_that_is_kept_whole() -> None:
+    """The warning reaches the result of an extraction."""
+    page = blockml.parse("<p>We need for the bread of the valley:<ul><li>flour<li>water<li>salt</ul><p>End")
+    scores = np.array([0.9, 0.8, 0.8, 0.1, 0.1], np.float32)
+    found = decide(POLICY, page, Prediction(scores, matrix=page_matrix(page, "page")))
+    assert found.remarks == ('kept whole: the list "flour"',)

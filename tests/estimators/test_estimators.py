@@ -14,7 +14,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, log_loss, recall_score, roc_auc_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -24,7 +24,7 @@ from sklearn.utils import estimator_checks
 
 import blockml
 from blockml.datasets import Dataset, open_dataset
-from blockml.errors import UsageError
+from blockml.errors import UnknownNameError, UsageError
 from blockml.estimators import (
     BlockClassifier,
     BlockFeatures,
@@ -162,6 +162,31 @@ def test_parameters_of_a_recipe_can_be_searched(sites: Dataset) -> None:
     assert len(search.best_estimator_.model_.ensembles[0].trees.roots) == 10
     assert clone(search.best_estimator_).get_params()["recipe__rate"] == 0.3
     assert classifier.get_params()["recipe__rate"] == 0.07
+
+
+def test_every_metric_of_blocks_gives_a_number_for_pages(sites: Dataset) -> None:
+    """Scorers agree with scikit-learn's metrics of the pooled blocks, and find nothing kept without a warning."""
+    pages = prepare_pages(sites.pages[::3], "kim2013")
+    fitted = BlockClassifier("kim2013").fit(pages[::2])
+    truth = np.concatenate([page.main for page in pages[1::2]])
+    likely = np.concatenate([column[:, 1] for column in fitted.predict_proba(pages[1::2])])
+    kept = likely >= np.float32(fitted.model_.policy.threshold)
+    expected = {
+        "f1": f1_score(truth, kept), "recall": recall_score(truth, kept), "roc_auc": roc_auc_score(truth, likely),
+        "f1_macro": f1_score(truth, kept, average="macro"), "neg_log_loss": -log_loss(truth, likely),
+    }  # fmt: skip
+    for metric, value in expected.items():
+        assert block_scorer(metric)(fitted, pages[1::2], None) == pytest.approx(value), metric
+    for metric in ("precision", "average_precision", "balanced_accuracy", "matthews_corrcoef", "neg_brier_score"):
+        found = cross_val_score(
+            BlockClassifier("kim2013"), pages, groups=page_groups(pages), cv=GroupFolds(2),
+            scoring=block_scorer(metric), error_score="raise",
+        )  # fmt: skip
+        assert np.isfinite(found).all(), metric
+    never = BlockClassifier(recipe("kim2013").but(threshold=1.0, shrinkage=1e6)).fit(pages)
+    assert block_scorer("precision")(never, pages, None) == 0
+    with pytest.raises(UnknownNameError, match="unknown metric 'r2'"):
+        block_scorer("r2")
 
 
 @pytest.mark.parametrize("name", ["kim2013", "boosted"])

@@ -22,7 +22,7 @@ from blockml.features import FEATURE_SETS, describe_columns
 from blockml.features.votes import VOTERS
 from blockml.model import Model, save_model
 from blockml.training.recipes import recipe
-from blockml.training.table import page_rows
+from blockml.training.table import build_table
 from blockml.training.train import train_model
 from tests.models import scores_of, small_model
 from tests.strategies import messy_html
@@ -112,7 +112,8 @@ def test_the_table_of_a_recipe_contains_votes(dataset: Dataset) -> None:
     labelled = dataset.pages[0]
     html, _ = labelled.load()
     page = blockml.parse(html, url=labelled.url, charset=labelled.charset)
-    assert np.array_equal(page_rows(labelled, recipe("stacking")).matrix, page_matrix(page, "votes").values)
+    table = build_table([replace(dataset, pages=(labelled,))], recipe("stacking"))
+    assert np.array_equal(table.matrix, page_matrix(page, "votes").values)
 
 
 def test_a_trained_model_recognises_content(model: Model, dataset: Dataset) -> None:

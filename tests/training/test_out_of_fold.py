@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -129,15 +130,15 @@ def test_the_commands_say_which_model_to_use(tmp_path: Path, capsys: pytest.Capt
     command = ["train", "--dataset", pages, "--recipe", "kim2013", "--cv", "site", "--folds", "3", "-o", path]
     assert main(command) == 0
     shown = capsys.readouterr().err
-    assert "against default, by site: page bag F1 -0." in shown
-    assert "on 87 pages that default has not seen: use default, or adapt it to sites" in shown
+    [trained] = re.findall(r"against default, by site: page bag F1 (-0.+) on 87 pages that default has not", shown)
+    assert "seen: use default, or adapt it to sites" in shown
     command = ["compare", path, "default", "--cross-validate", "--folds", "3", "--dataset", pages, "-o"]
     assert main([*command, str(tmp_path / "out"), "--format", "json"]) == 0
     printed = capsys.readouterr()
     assert {row["system"]: row["seen_pages"] for row in json.loads(printed.out)} == {"mine": 0, "default": 0}
     assert "mine: out of fold, by site, 3 folds" in printed.err
-    assert "sites, bag_f1 out of fold: mine - default = -0." in printed.err
-    assert "on 87 pages, significant" in printed.err
+    compared = f"sites, page bag F1 out of fold, by site: mine - default = {trained} on 87 pages, significant"
+    assert compared in printed.err  # the same number, because the same models extract the same pages
     assert "default is not" not in printed.err
 
 
@@ -152,7 +153,8 @@ def test_the_commands_say_which_model_to_use(tmp_path: Path, capsys: pytest.Capt
 )
 def test_the_difference_to_the_baseline_advises_a_model(n: int, difference: Any, advice: str) -> None:
     """The advice follows the interval, if there are enough pages for one."""
-    text = str(BaselineDifference("default 0.1.0", "site", n, difference))
+    text = str(BaselineDifference("default", "site", n, difference))
     assert advice in text
-    assert f"{difference.mean:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}] on {n} pages" in text
+    interval = f" [{difference.low:+.3f}, {difference.high:+.3f}]" if n > 4 else ""
+    assert f"{difference.mean:+.3f}{interval} on {n} pages" in text
     assert np.isfinite(difference.mean)

@@ -20,7 +20,7 @@ from blockml.training.cross_validation import cross_validate, gaps
 from blockml.training.recipes import RECIPES, recipe
 from blockml.training.single_tree import fit_tree, shrink, to_trees
 from blockml.training.splits import PROTOCOLS, duplicate_groups, fold_pages, folds
-from blockml.training.table import BlockTable, build_table, page_rows
+from blockml.training.table import BlockTable, build_table
 from blockml.training.train import train_model
 from blockml.training.tuning import tune
 
@@ -120,7 +120,7 @@ def test_duplicates_form_a_group_and_are_learnt_once(tmp_path: Path) -> None:
         make_page(tmp_path, "d", "<p>" + " ".join(f"other{i}" for i in range(300)), "four"),
         make_page(tmp_path, "e", "<p>short", "four", flags=("bad",)),
     ]
-    rows = [page_rows(page, recipe("kim2013")) for page in pages]
+    rows = build_table([Dataset("x", tmp_path, "folders", tuple(pages))], recipe("kim2013")).pages
     assert duplicate_groups(rows, [page.site for page in rows]).tolist() == [0, 0, 0, 3, 3]
     assert duplicate_groups(rows, [page.id for page in rows]).tolist() == [0, 0, 0, 3, 4]
     table = BlockTable.stack(rows)
@@ -132,7 +132,7 @@ def test_pages_without_gold_or_blocks_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.html").write_text("<p>x</p>", encoding="utf-8")
     page = LabelledPage(id="x", site="s", path=tmp_path / "x.html")
     with pytest.raises(DatasetError, match="page 'x' has no gold"):
-        page_rows(page, recipe("kim2013"))
+        build_table([Dataset("x", tmp_path, "folders", (page,))], recipe("kim2013"))
     with pytest.raises(DatasetError, match="no text blocks"):
         BlockTable.stack([])
 

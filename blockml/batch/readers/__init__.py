@@ -9,15 +9,15 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from blockml.archives.compression import DAMAGED, compression_of, decompressed, open_decompressed, recognized
+from blockml.archives.compression import DAMAGED, decompressed, open_decompressed, recognized
+from blockml.archives.kinds import InputKind, kind_by_start, kind_of, only_named, read_in_folders
 from blockml.archives.suffixes import (
-    ARCHIVES,
-    LINES,
     PAGE_FILES,
     is_list_of_pages,
     is_page_file,
@@ -28,11 +28,8 @@ from blockml.archives.suffixes import (
 from blockml.batch.items import Item
 from blockml.batch.readers.addresses import PageAddresses
 from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
-from blockml.batch.readers.lines import line_blocks, line_ranges
 from blockml.batch.readers.pages import PageFile, file_size, labelled_page, page_file, page_units
-from blockml.batch.readers.parquet import parquet_units
-from blockml.batch.readers.tables import table_units
-from blockml.batch.readers.warc import WarcRange, arc_units, stream_units, warc_ranges, without_overlap
+from blockml.batch.readers.warc import WarcRange, without_overlap
 from blockml.datasets import open_dataset
 from blockml.datasets.base import LabelledPage
 from blockml.datasets.corpus import find_table
@@ -55,20 +52,6 @@ __all__ = [
     "without_overlap",
 ]
 
-#: Kinds of files that hold many pages, by their first bytes, decompressed.
-_KINDS = {b"WARC/": "warc", b"filedesc:": "arc", b"PAR1": "parquet"}
-_SUFFIXES = {
-    **dict.fromkeys(LINES, "lines"), **{end: end[1:] for end in ARCHIVES}, ".parquet": "parquet", ".csv": "table",
-    ".tsv": "table",
-}  # fmt: skip
-#: JSON of pages that isn't JSON lines: an array of objects, or an object whose opening brace is on its own line.
-_JSON_DOCUMENT = re.compile(rb"\[\s*\{|\{[ \t\r]*\n")
-#: Start of an object, also with Python's quotes. Pages may begin with ``{%`` or ``{{`` of a template language.
-_JSON_OBJECT = re.compile(rb"\{[ \t]*[\"'}]")
-#: Kinds of files that hold many pages but would be read as one, and why they are rejected.
-_REFUSED = {"json": "JSON, but not JSON lines, which have one object with one page per line"}
-#: Compressions of WARC files that are read in ranges.
-_WITH_RANGES = ("", ".gz")
 #: Name of standard input.
 _STDIN = "-"
 #: Number of bytes used to recognise the kind of an input.
@@ -110,7 +93,7 @@ class Inputs:
 
     def add_addresses(self, addresses: PageAddresses) -> None:
         """Use addresses for the page files; raises UsageError if none of the first files has one."""
-        pages = ((file.path, file.page().id) for file in self.files() if _kind(file) == "page")
+        pages = ((file.path, file.page().id) for file in self.files() if _kind(file) is None)
         addresses.check((os.fspath(path), page_id) for path, page_id in pages)
         self.addresses = addresses
 
@@ -135,9 +118,10 @@ class Inputs:
                         yield InputFile(match, Path(), base)
 
     def _below(self, top: Path) -> Iterator[InputFile]:
+        in_folders = read_in_folders()
         for path in _walk(top, self.passed_over):
             # Files of records are only read if named: they may be labels or an output.
-            if is_page_file(path.name) or split_compression(path.name.lower())[0].endswith(ARCHIVES):
+            if is_page_file(path.name) or split_compression(path.name.lower())[0].endswith(in_folders):
                 yield InputFile(path, top, top)
             else:
                 self.passed_over[path.suffix] += 1
@@ -152,29 +136,24 @@ class Inputs:
         def plain_pages() -> Iterator[PageFile]:
             """Yield page files up to the next file of another kind, which is left in ``other``."""
             for found in files:
-                if (kind := _kind(found)) != "page":
-                    other.append((found, kind))
+                if (units := self._units_of(found, reading)) is not None:
+                    other.append(units)
                     return
                 yield self._page(found)
 
         files = self.files()
         self.n_without_address = 0
-        other: list[tuple[InputFile, str]] = []
+        other: list[Iterator[Unit]] = []
         while True:
             yield from page_units(plain_pages())
             if not other:
                 return
-            found, kind = other.pop()
-            yield from self._units_of(found.path, kind, reading)
+            yield from other.pop()
 
     def items_of(self, file: InputFile, reading: Reading) -> Iterator[Item]:
         """Yield the pages of one of the files, as :func:`read_items` yields them."""
-        kind = _kind(file)
-        if kind == "page":
-            units: Iterator[Unit] = iter(page_units(iter([self._page(file)])))
-        else:
-            units = self._units_of(file.path, kind, reading)
-        yield from _items(units, reading)
+        units = self._units_of(file, reading)
+        yield from _items(page_units(iter([self._page(file)])) if units is None else units, reading)
 
     def _page(self, file: InputFile) -> PageFile:
         """Describe a page file, with its address and the site of that."""
@@ -185,29 +164,18 @@ class Inputs:
         self.n_without_address += url is None
         return page if url is None else replace(page, url=url, site=split_host(url)[0] or page.site)
 
-    def _units_of(self, path: Path, kind: str, reading: Reading) -> Iterator[Unit]:
+    def _units_of(self, file: InputFile, reading: Reading) -> Iterator[Unit] | None:
+        """Return the units of a file of many pages, or of standard input; None for a file that is a page."""
+        if os.fspath(file.path) == _STDIN and file.labelled is None:
+            return _stdin_units(self.fields, reading)
+        return None if (kind := _kind(file)) is None else self._of_kind(file.path, kind, reading)
+
+    def _of_kind(self, path: Path, kind: InputKind, reading: Reading) -> Iterator[Unit]:
         name = name_text(path.name)
         try:
-            if kind in _REFUSED:
-                raise InputError(_REFUSED[kind])
-            if kind == "stdin":
-                yield from _stdin_units(self.fields, reading)
-            elif kind == "warc" and compression_of(path) not in _WITH_RANGES:
-                with open_decompressed(path) as stream:
-                    yield from stream_units(name, stream, reading)
-            elif kind == "warc":
-                yield from warc_ranges(path)
-            elif kind == "arc":
-                yield from arc_units(path, reading)
-            elif kind == "parquet":
-                yield from parquet_units(path, self.fields, reading.limit)
-            elif kind == "table":
-                yield from table_units(path, self.fields, reading.limit)
-            elif compression_of(path):
-                with open_decompressed(path) as stream:
-                    yield from line_blocks(name, stream, self.fields, reading.limit)
-            else:
-                yield from line_ranges(path, self.fields)
+            if kind.refused:
+                raise InputError(kind.refused)
+            yield from _reader(kind.reader)(path, self.fields, reading)
         except (OSError, DatasetError) as error:
             yield Items(name, (Item(name, error=f"cannot read the file ({error})"),), 0)
 
@@ -225,8 +193,8 @@ def find_inputs(
     names
         Files; folders, for all page files and WARC and ARC files below them, or for the pages of a data set with the
         ids that it gives them; globs, in which ``**`` crosses folders; and ``-`` for standard input. All except Parquet
-        may be compressed. WARC, ARC and Parquet files are recognised by their content, JSON lines by content or by the
-        suffix ``.jsonl`` or ``.ndjson``, tables by the suffix ``.csv`` or ``.tsv``.
+        may be compressed. WARC, ARC and Parquet files, ZIP and tar archives are recognised by their content, JSON lines
+        by content or by the suffix ``.jsonl`` or ``.ndjson``, tables by the suffix ``.csv`` or ``.tsv``.
     fields
         Names of the fields of JSON lines and of the columns of Parquet files and tables.
     listed
@@ -244,7 +212,7 @@ def find_inputs(
         if not name:
             raise UsageError("the name of an input is empty")
         if not any(True for _ in Inputs((name,)).files()):
-            suffixes = ", ".join((*PAGE_FILES, *ARCHIVES))
+            suffixes = ", ".join((*PAGE_FILES, *read_in_folders()))
             what = f"no pages ({suffixes}) in this folder" if Path(name).is_dir() else "no such file, folder or glob"
             raise InputError(what, source=name)
         if Path(name).is_file() and not is_page_file(name) and is_list_of_pages(_first_lines(_start(Path(name)))):
@@ -342,29 +310,18 @@ def _fixed_part(pattern: str) -> Path:
     return Path(*parts[:fixed])
 
 
-def _kind(found: InputFile) -> str:
-    """Return the kind of a file: ``page``, ``stdin``, or a kind of ``_KINDS``, ``_SUFFIXES`` or ``_REFUSED``."""
-    path = found.path
-    if found.labelled is not None:
-        return "page"
-    if str(path) == _STDIN:
-        return "stdin"
-    if is_page_file(path.name):
-        return "page"
-    name = split_compression(path.name.lower())[0]
-    # If the start of a file is damaged, only the name shows its kind.
-    by_name = next((kind for end, kind in _SUFFIXES.items() if name.endswith(end)), "page")
-    return _kind_of(_start(path)) or by_name
+def _kind(found: InputFile) -> InputKind | None:
+    """Return the kind of a file of many pages; None for a page."""
+    if found.labelled is not None or is_page_file(found.path.name):
+        return None
+    return kind_of(found.path.name, _start(found.path))
 
 
-def _kind_of(start: bytes) -> str | None:
-    """Return the kind of an input from its first bytes, decompressed; None for a page or a table."""
-    start = start.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if found := next((kind for mark, kind in _KINDS.items() if start.startswith(mark)), None):
-        return found
-    if _JSON_DOCUMENT.match(start):
-        return "json"
-    return "lines" if _JSON_OBJECT.match(start) or _is_json(start.partition(b"\n")[0]) else None
+def _reader(name: str) -> Callable[..., Iterator[Unit]]:
+    """Return the reader of a kind, ``MODULE:NAME`` in this package."""
+    module, _, function = name.partition(":")
+    reader: Callable[..., Iterator[Unit]] = getattr(import_module(f"{__name__}.{module}"), function)
+    return reader
 
 
 def _start(path: Path) -> bytes:
@@ -387,28 +344,18 @@ def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
     raw = cast("io.BufferedReader", sys.stdin.buffer)
     try:
         stream = cast("io.BufferedReader", decompressed(cast("BinaryIO", raw), recognized(raw.peek(4))))
-        kind = _kind_of(stream.peek(_PEEKED))
-        if kind == "warc":
-            yield from stream_units("stdin", stream, reading)
-        elif kind in {"arc", "parquet"}:
-            raise UsageError("ARC and Parquet files cannot be read from standard input; give the file's name")
-        elif kind in _REFUSED:
-            raise InputError(_REFUSED[kind])
-        elif kind == "lines":
-            yield from line_blocks("stdin", stream, fields, reading.limit)
+        kind = kind_by_start(stream.peek(_PEEKED))
+        if kind is not None and kind.refused:
+            raise InputError(kind.refused)
+        if kind is not None and not kind.piped:
+            raise UsageError(f"{only_named()} files cannot be read from standard input; give the file's name")
+        if kind is not None:
+            yield from _reader(kind.piped)("stdin", stream, fields, reading)
         else:
             page = stream.read(reading.limit)
             yield Items("stdin", (Item("stdin", html=page),), len(page))
     except DAMAGED as error:
         yield Items("stdin", (Item("stdin", error=f"cannot read the file ({error})"),), 0)
-
-
-def _is_json(line: bytes) -> bool:
-    """Return whether a line is a JSON array, which a page never starts with, unlike a number or a quotation."""
-    try:
-        return line.startswith(b"[") and isinstance(json.loads(line), list)
-    except (ValueError, RecursionError):
-        return False
 
 
 def describe_inputs(inputs: Inputs) -> Iterable[str]:

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from blockml import _kernel
-from blockml.archives.compression import DAMAGED, bounded_lines, goes_on
+from blockml.archives.compression import DAMAGED, bounded_lines, compression_of, goes_on, open_decompressed
 from blockml.archives.suffixes import name_text
 from blockml.batch.items import Item
-from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, RecordFields, printable
+from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, RecordFields, Unit, printable
 from blockml.datasets.base import site_of
 
-__all__ = ["LineBlock", "LineRange", "line_blocks", "line_ranges", "page_of"]
+__all__ = ["LineBlock", "LineRange", "line_units", "page_of", "piped_lines"]
 
 #: Maximum bytes of a line per byte of a page: a two-byte character may be written as a six-byte escape.
 _LINE_FACTOR = 3
@@ -111,7 +111,16 @@ class LineBlock:
         return [f"{self.source}:{number}" for number in range(self.first + n_done, self.first + len(self.lines))], None
 
 
-def line_ranges(path: Path, fields: RecordFields) -> Iterator[LineRange]:
+def line_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[Unit]:
+    """Split a file, compressed or not, into units of whole lines."""
+    if not compression_of(path):
+        yield from _ranges(path, fields)
+        return
+    with open_decompressed(path) as stream:
+        yield from piped_lines(name_text(path.name), stream, fields, reading)
+
+
+def _ranges(path: Path, fields: RecordFields) -> Iterator[LineRange]:
     """Split an uncompressed file into ranges of whole lines, about :data:`UNIT_BYTES` each."""
     start = position = n_lines = 0
     first = 1
@@ -130,7 +139,7 @@ def line_ranges(path: Path, fields: RecordFields) -> Iterator[LineRange]:
         yield LineRange(path, start, position, first, fields)
 
 
-def line_blocks(source: str, stream: BinaryIO, fields: RecordFields, limit: int) -> Iterator[LineBlock]:
+def piped_lines(source: str, stream: BinaryIO, fields: RecordFields, reading: Reading) -> Iterator[LineBlock]:
     """Split a stream into blocks of whole lines, about :data:`UNIT_BYTES` each.
 
     Damage of compressed data is an error of its block, and the lines of the frames or gzip members after it follow.
@@ -141,7 +150,7 @@ def line_blocks(source: str, stream: BinaryIO, fields: RecordFields, limit: int)
     while True:
         may_be_partial, error = error is not None, None
         try:
-            for line, length in bounded_lines(stream, _line_limit(Reading(limit))):
+            for line, length in bounded_lines(stream, _line_limit(reading)):
                 is_partial, may_be_partial = may_be_partial and not _is_record(line), False
                 if is_partial:  # the end of a damaged line
                     continue

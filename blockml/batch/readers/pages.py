@@ -13,7 +13,7 @@ from blockml.batch.readers.base import Reading, in_groups, printable
 from blockml.datasets.base import LabelledPage
 from blockml.errors import BlockmlError
 
-__all__ = ["PageFile", "PageFiles", "file_size", "labelled_page", "page_file", "page_units"]
+__all__ = ["PageFile", "PageFiles", "file_size", "labelled_page", "page_file", "page_units", "site_folder"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def page_file(path: Path, top: Path, base: Path) -> PageFile:
     the file's folder.
     """
     name = name_text((path.relative_to(base) if path.is_relative_to(base) else path).as_posix())
-    return PageFile(os.fspath(path), page_stem(name) or name, name_text(_site_folder(path, top)), file_size(path))
+    return PageFile(os.fspath(path), page_stem(name) or name, name_text(site_folder(path, top)), file_size(path))
 
 
 def file_size(path: Path) -> int:
@@ -95,7 +95,8 @@ def page_units(files: Iterator[PageFile]) -> Iterator[PageFiles]:
         yield PageFiles(group[0].path, group, size)
 
 
-def _site_folder(path: Path, top: Path) -> Path:
+def site_folder(path: Path, top: Path) -> Path:
+    """Return the folder of the site of a page file; see :func:`page_file`."""
     below = path.relative_to(top).parts if top.parts and path.is_relative_to(top) else ()
     if len(below) == 2 and is_page_of_folder(path.name):
         return top

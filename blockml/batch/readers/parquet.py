@@ -49,7 +49,7 @@ class RowGroup:
         return (f"{name}:{number}" for number in range(self.first + n_done, last)), None
 
 
-def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowGroup | Items]:
+def parquet_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[RowGroup | Items]:
     """Split a file into units.
 
     Raises
@@ -68,7 +68,7 @@ def parquet_units(path: Path, fields: RecordFields, limit: int) -> Iterator[RowG
         if (size := group.total_byte_size) <= _MAX_GROUP_BYTES:
             yield RowGroup(path, number, first, size, fields, group.num_rows, int(share * size))
         else:
-            yield from in_units(path.name, _rows(path, (number,), first, fields, limit, at_once=1))
+            yield from in_units(path.name, _rows(path, (number,), first, fields, reading.limit, at_once=1))
         first += group.num_rows
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blockml.archives.suffixes import name_text
 from blockml.batch.items import Item
-from blockml.batch.readers.base import Items, RecordFields, in_units, printable
+from blockml.batch.readers.base import Items, Reading, RecordFields, in_units, printable
 from blockml.datasets.base import site_of
 from blockml.datasets.cells import is_empty, page_content, page_path
 from blockml.datasets.sources import TableRow, table_rows
@@ -22,7 +22,7 @@ __all__ = ["table_units"]
 _KINDS = {"charset": "encoding"}
 
 
-def table_units(path: Path, fields: RecordFields, limit: int) -> Iterator[Items]:
+def table_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[Items]:
     """Read a file in the parent process, because only reading it from its start tells where a row begins.
 
     Columns are recognised by the names that tables of labelled pages may have, except those that ``fields`` names.
@@ -44,7 +44,7 @@ def table_units(path: Path, fields: RecordFields, limit: int) -> Iterator[Items]
         columns = page_columns(list(first), named, path)
     except DatasetError as error:  # the caller can name the column
         raise UsageError(str(error)) from error
-    yield from in_units(path.name, _items(path, chain([first], rows), columns, limit))
+    yield from in_units(path.name, _items(path, chain([first], rows), columns, reading.limit))
 
 
 def _items(path: Path, rows: Iterator[TableRow], columns: Mapping[str, str], limit: int) -> Iterator[Item]:

@@ -12,16 +12,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 from blockml.archives.arc import arc_captures
+from blockml.archives.compression import compression_of, open_decompressed
 from blockml.archives.suffixes import name_text
 from blockml.archives.warc import Capture, is_zipped, next_record, piped_captures, warc_captures
 from blockml.batch.items import Item
-from blockml.batch.readers.base import Items, Reading, Unit, in_units, printable
+from blockml.batch.readers.base import Items, Reading, RecordFields, Unit, in_units, printable
 from blockml.datasets.base import site_of
 
-__all__ = ["WarcRange", "arc_units", "stream_units", "warc_ranges", "without_overlap"]
+__all__ = ["WarcRange", "arc_units", "piped_warc", "warc_units", "without_overlap"]
 
 _RANGE_BYTES = 1 << 18  # compressed; about five times as many uncompressed
 _COMPRESSION = 5
+#: Compressions of WARC files that are read in ranges.
+_WITH_RANGES = ("", ".gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class WarcRange:
         return [f"{name_text(self.path.name)}@{offset}"], left
 
 
-def warc_ranges(path: Path) -> Iterator[WarcRange]:
+def _ranges(path: Path) -> Iterator[WarcRange]:
     """Split a WARC file, uncompressed or compressed with gzip, into ranges. One compressed as a whole is one range."""
     size = path.stat().st_size
     with path.open("rb") as stream:
@@ -88,12 +91,21 @@ def without_overlap(unit: Unit, before: Unit | None, end: int | None) -> Unit | 
     return WarcRange(unit.path, end, unit.end, unit.zipped) if end < unit.end else None
 
 
-def stream_units(name: str, stream: BinaryIO, reading: Reading) -> Iterator[Items]:
+def warc_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[Unit]:
+    """Split a WARC file into units: ranges, unless its compression has to be undone from the start."""
+    if compression_of(path) in _WITH_RANGES:
+        yield from _ranges(path)
+    else:
+        with open_decompressed(path) as stream:
+            yield from piped_warc(name_text(path.name), stream, fields, reading)
+
+
+def piped_warc(name: str, stream: BinaryIO, fields: RecordFields, reading: Reading) -> Iterator[Items]:  # noqa: ARG001
     """Read the pages of a WARC file that comes through a pipe."""
     return in_units(name, _pages(name, piped_captures(stream, reading.limit), reading))
 
 
-def arc_units(path: Path, reading: Reading) -> Iterator[Items]:
+def arc_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[Items]:  # noqa: ARG001 (of all readers)
     """Read the pages of an ARC file, compressed or not; see :func:`in_units`."""
     return in_units(path.name, _pages(name_text(path.name), arc_captures(path, reading.limit), reading))
 

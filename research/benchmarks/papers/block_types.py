@@ -125,9 +125,11 @@ def _shipped(dataset: Dataset, corpora: Path, fold: NDArray[np.int64], jobs: int
 
 
 def _joined(a: BlockTypeRows, b: BlockTypeRows) -> BlockTypeRows:
-    both = {name: np.concatenate([getattr(a, name), getattr(b, name)]) for name in ("matrix", "label", "rest", "weak")}
+    matrix, label, rest, weak = (
+        np.concatenate([getattr(a, name), getattr(b, name)]) for name in ("matrix", "label", "rest", "weak")
+    )
     page = np.concatenate([a.page, b.page + len(a.sites)])
-    return BlockTypeRows(columns=a.columns, page=page, sites=(*a.sites, *b.sites), **both)
+    return BlockTypeRows(a.columns, matrix, label, rest, weak, page, (*a.sites, *b.sites), (*a.keys, *b.keys))
 
 
 def _classifiers(dataset: Dataset, jobs: int) -> Iterator[dict[str, object]]:

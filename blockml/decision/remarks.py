@@ -1,0 +1,96 @@
+"""Remarks about lists and tables of which only a part reaches the threshold: they are completed, left out, or cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockml.outline import Outline, UnitKind
+from blockml.page import Reason
+
+__all__ = ["completed_remark", "cut_remark"]
+
+#: Minimum removed items of a list that is cut, to say so; maximum characters of a text that names a unit, and number of
+#: units that are named.
+_MIN_CUT, _MAX_SHOWN, _MAX_NAMED = 3, 40, 5
+#: What happened to a unit, by the reason of its blocks.
+_COMPLETED: Mapping[Reason, str] = {
+    Reason.KEPT_WITH_LIST: "kept whole",
+    Reason.KEPT_WITH_TABLE: "kept whole",
+    Reason.REMOVED_WITH_LIST: "left out whole",
+}
+
+
+def completed_remark(outline: Outline, changes: Iterable[tuple[Reason, NDArray[np.intp]]]) -> str | None:
+    """Return a remark that names the lists and tables which were completed or left out; None without any.
+
+    Parameters
+    ----------
+    outline
+        The outline of the page.
+    changes
+        Reasons, and the blocks whose decision they changed.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> outline = Outline(blockml.parse("<p>Bread<ul><li>Flour<li>Water</ul><p>Imprint<ul><li>Home<li>Shop</ul>"))
+    >>> completed_remark(
+    ...     outline, [(Reason.KEPT_WITH_LIST, np.array([2])), (Reason.REMOVED_WITH_LIST, np.array([4]))]
+    ... )
+    'kept whole: the list "Flour"; left out whole: the list "Home"'
+    """
+    whole, table = outline.whole, outline.data_table
+    if whole is None:
+        return None
+    found: dict[str, dict[int, None]] = {}
+    for reason, rows in changes:
+        if reason in _COMPLETED:
+            found.setdefault(_COMPLETED[reason], {}).update(dict.fromkeys(whole[rows].tolist()))
+    parts = []
+    for what, elements in found.items():
+        named = []
+        for element in sorted(elements.keys() - {-1}):
+            first, after = outline.range_in(element)
+            name = "list" if table is None or table.item(first) != element else "table"
+            shown = next((text for text in outline.page.blocks.texts[first:after] if text), "")
+            named.append(f'the {name} "{shown[:_MAX_SHOWN]}"')
+        if len(named) > _MAX_NAMED:
+            named[_MAX_NAMED:] = [f"and {len(named) - _MAX_NAMED} more"]
+        if named:
+            parts.append(f"{what}: {', '.join(named)}")
+    return "; ".join(parts) or None
+
+
+def cut_remark(outline: Outline, kept: NDArray[np.bool_]) -> str | None:
+    """Return a remark about the lists that are kept (n_blocks,) from their start and cut; None without any.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> outline = Outline(blockml.parse("<ul><li>One<li>Two<li>Three<li>Four<li>Five</ul>"))
+    >>> cut_remark(outline, np.array([True, True, False, False, False]))
+    'a list is cut: 3 items after "Two" are left out'
+    """
+    plain, page = outline.plain_list, outline.page
+    if plain is None:
+        return None
+    is_torn = (kept[1:] != kept[:-1]) & (plain[1:] == plain[:-1]) & (plain[1:] >= 0)
+    if not np.count_nonzero(is_torn):  # the usual case
+        return None
+    n_items, last = 0, -1
+    for element in np.unique(plain[1:][is_torn]).tolist():
+        first, after = outline.range_in(element)
+        rows = np.arange(first, after)[page.blocks.n_words[first:after] > 0]
+        n_kept = int(np.count_nonzero(kept[rows]))
+        if not n_kept or not kept[rows[:n_kept]].all():
+            continue
+        item = outline.unit(UnitKind.ITEM)
+        n_removed = len(rows) - n_kept if item is None else len(np.unique(item[rows[n_kept:]]))
+        if n_removed >= _MIN_CUT and n_removed > n_items:
+            n_items, last = n_removed, int(rows[n_kept - 1])
+    if last < 0:
+        return None
+    return f'a list is cut: {n_items} items after "{page.blocks.texts[last][:_MAX_SHOWN]}" are left out'
