@@ -104,7 +104,7 @@ OTHERS = ("fundus", "magic-html", "mercury", "chinese-web-content", "forums", "o
 #: Labels of collections that have none of their own: see data/labels/README.md.
 LABELS: Mapping[str, Path] = {name: ROOT / "data" / "labels" / f"{name}.jsonl.gz" for name in ("pool", "pool2")}
 #: Labels of pages on whose sites no model is trained.
-HELD_OUT = ROOT / "data" / "labels" / "pool-held-out.jsonl.gz"
+HELD_OUT_LABELS = ROOT / "data" / "labels" / "pool-held-out.jsonl.gz"
 RELEASES = (
     Release("kim2013"),
     Release("stacking"),
@@ -130,7 +130,7 @@ def opened(name: str, folder: str) -> Dataset:
 
 def with_our_labels(name: str, folder: str) -> Dataset:
     """Open a collection with our labels, without pages of the sites that are held out."""
-    dataset, held_out = labelled(Path(folder), LABELS[name]), labelled(Path(folder), HELD_OUT)
+    dataset, held_out = labelled(Path(folder), LABELS[name]), labelled(Path(folder), HELD_OUT_LABELS)
     sites = {page.site for page in held_out.pages if page.site_known}
     return replace(dataset, pages=tuple(page for page in dataset.pages if page.site not in sites))
 
