@@ -15,7 +15,9 @@ def test_no_model_is_trained_on_the_sites_of_held_out_pages() -> None:
     """Labelled pages whose site has held-out pages are left out of a collection; pages of unknown sites stay."""
     script = runpy.run_path(str(ROOT / "train.py"))
     labels = {name: script["labelled"](Path("pool"), path).pages for name, path in script["LABELS"].items()}
-    held_out = {page.site for page in script["labelled"](Path("pool"), script["HELD_OUT_LABELS"]).pages if page.site_known}
+    held_out = {
+        page.site for page in script["labelled"](Path("pool"), script["HELD_OUT_LABELS"]).pages if page.site_known
+    }
     for name, pages in labels.items():
         left = script["with_our_labels"](name, "pool").pages
         assert {page.id for page in pages} - {page.id for page in left} == {
