@@ -73,6 +73,11 @@ TERMS: Mapping[str, Terms] = {
     "4fefcd8a7e74d15b3a3c31204b36e4d8b77f76b8de29c733bcf4277629cf2b0c": Terms(
         "CC0-1.0", "data/labels/pool.jsonl.gz: blocks of pages of all kinds, marked by a language model from outlines"
     ),
+    "a6ef2d053ecdf34afde71bc129ee891246fecf467b1f5836ca9f0a0ad45adddd": Terms(
+        "CC0-1.0",
+        "data/labels/pool2.jsonl.gz: more of them, on which two extractors agree least; pages of the sites in "
+        "data/labels/pool-held-out.jsonl.gz were left out of training",
+    ),
 }
 
 
@@ -83,23 +88,27 @@ class Release:
     name: str
     main_corpora: tuple[str, ...] = ("wcxb",)
     """Corpora whose labels may be used for a released model: see their licences in the card."""
+    supplementary_corpora: tuple[str, ...] = ()
+    """Corpora of unusual pages, likewise, on which not all MLPs are trained."""
     type_corpora: tuple[str, ...] = ()
     """Corpora in the public domain with labelled blocks, for block types."""
 
     @property
     def corpora(self) -> tuple[str, ...]:
         """Names of all its corpora."""
-        return (*self.main_corpora, *self.type_corpora)
+        return (*self.main_corpora, *self.supplementary_corpora, *self.type_corpora)
 
 
 #: Collections of articles, forums, shops, services and lists beside WCXB, with labels under MIT, Apache 2.0 or CC0.
 OTHERS = ("fundus", "magic-html", "mercury", "chinese-web-content", "forums", "outline-annotated", "pool")
 #: Labels of collections that have none of their own: see data/labels/README.md.
-LABELS: Mapping[str, Path] = {"pool": ROOT / "data" / "labels" / "pool.jsonl.gz"}
+LABELS: Mapping[str, Path] = {name: ROOT / "data" / "labels" / f"{name}.jsonl.gz" for name in ("pool", "pool2")}
+#: Labels of pages on whose sites no model is trained.
+HELD_OUT_LABELS = ROOT / "data" / "labels" / "pool-held-out.jsonl.gz"
 RELEASES = (
     Release("kim2013"),
     Release("stacking"),
-    Release("default", ("wcxb", *OTHERS), type_corpora=("dataset-popular",)),
+    Release("default", ("wcxb", *OTHERS), ("pool2",), type_corpora=("dataset-popular",)),
 )
 
 
@@ -115,8 +124,15 @@ SHORT = 8
 
 def opened(name: str, folder: str) -> Dataset:
     """Open a collection, with our labels if it has none of its own, and add its terms."""
-    dataset = labelled(Path(folder), LABELS[name]) if name in LABELS else open_dataset(f"{name}={folder}")
+    dataset = with_our_labels(name, folder) if name in LABELS else open_dataset(f"{name}={folder}")
     return judged(with_terms(dataset))
+
+
+def with_our_labels(name: str, folder: str) -> Dataset:
+    """Open a collection with our labels, without pages of the sites that are held out."""
+    dataset, held_out = labelled(Path(folder), LABELS[name]), labelled(Path(folder), HELD_OUT_LABELS)
+    sites = {page.site for page in held_out.pages if page.site_known}
+    return replace(dataset, pages=tuple(page for page in dataset.pages if page.site not in sites))
 
 
 def judged(dataset: Dataset) -> Dataset:
@@ -223,6 +239,8 @@ def trained(release: Release, folders: Mapping[str, str] | None, seed: int, jobs
         datasets, block_type_datasets = own, []
     else:
         datasets = [opened(name, folders[name]) for name in release.main_corpora]
+        more = [opened(name, folders[name]) for name in release.supplementary_corpora]
+        datasets += [replace(dataset, supplementary=True) for dataset in more]
         block_type_datasets = [*(open_dataset(f"{name}={folders[name]}") for name in release.type_corpora), *own]
     command = [
         "python train.py",

@@ -100,6 +100,9 @@ class Dataset:
     licence: str = ""
     attribution: str = ""
     failures: tuple[str, ...] = ()  #: Messages about rows without a page and pages without a row, with the reason.
+    #: Whether its pages are unusual, such as those on which extractors agree least, so that only some members of an
+    #: ensemble are trained on them.
+    supplementary: bool = False
 
     def __repr__(self) -> str:
         left_out = f" ({len(self.failures):,} left out)" if self.failures else ""

@@ -35,6 +35,8 @@ def render_card(model: Model) -> str:
         ),
         *(f"{entry['name']}: {entry['attribution']}" for entry in model.training if entry["attribution"]),
         "Flagged pages have a known defect in their gold: they are evaluated, but not trained on.",
+        *(f"The pages of {entry['name']} are unusual: the trees and the first MLP are not trained on them."
+          for entry in model.training if entry.get("supplementary") is True),
         _hashes(model.training_hashes),
         f"Command: `{model.command or 'not recorded'}`, seed {model.seed}.",
         "## Model",

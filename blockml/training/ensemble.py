@@ -112,15 +112,19 @@ def fit_ensemble(
 ) -> Ensemble:
     """Train the recipe's first predictor, and MLPs if it has any, on the rows ``training`` (n_rows,).
 
+    Only the MLPs after the first are trained on the pages of supplementary data sets. Those teach them unusual pages;
+    the first two predictors keep the ensemble's idea of ordinary ones (research/studies/model-log.md, experiment 103).
+
     The seed determines the draws of rows and columns and the initial weights; the number of processes, ``jobs``, does
     not change the result. Shortened variants are included in training. Raises UsageError if all or none of the rows are
     content.
     """
     table, training = table.with_variants(training)
-    main = table.main[training]
+    ordinary = training & ~table.supplementary
+    main = table.main[ordinary]
     if not len(main) or main.all() or not main.any():
         raise UsageError("training needs blocks of both classes, content and not content, also within each fold")
-    rows, weight = learning_rows(table, training, seed)
+    rows, weight = learning_rows(table, ordinary, seed)
     progress("model", 0, 1 + recipe.n_mlps)
     first = _fit_first(recipe, table.matrix[rows], table.main[rows], weight, seed)
     progress("model", 1, 1 + recipe.n_mlps)
@@ -128,8 +132,11 @@ def fit_ensemble(
     if not recipe.n_mlps:
         return Ensemble({name: first}, {name: 1.0})
     pages = training_pages(table)
-    chosen = np.unique(table.page_of_row[training])
-    tasks = (joblib.delayed(fit_mlp)(pages, chosen, seed=seed + number) for number in range(recipe.n_mlps))
+    chosen = [np.unique(table.page_of_row[rows]) for rows in (ordinary, training)]
+    tasks = (
+        joblib.delayed(fit_mlp)(pages, chosen[min(number, 1)], typical=chosen[1], seed=seed + number)
+        for number in range(recipe.n_mlps)
+    )
     members = []
     with joblib.Parallel(n_jobs=jobs, max_nbytes="1M", return_as="generator") as parallel:
         for member in parallel(tasks):

@@ -71,6 +71,7 @@ def fit_mlp(
     pages: TrainingPages,
     chosen: NDArray[np.integer[Any]] | None = None,
     *,
+    typical: NDArray[np.integer[Any]] | None = None,
     skip: Sequence[int] = (),
     seed: int = 0,
     options: MLPOptions = _DEFAULTS,
@@ -86,6 +87,9 @@ def fit_mlp(
         Pages with labels.
     chosen
         Ascending indices of the pages to train on; None for all.
+    typical
+        Ascending indices of the pages whose columns have mean 0 and deviation 1 in the input; None for ``chosen``.
+        Networks can be joined if it is equal.
     skip
         Columns to ignore, such as those that hold codes rather than quantities.
     seed
@@ -118,7 +122,7 @@ def fit_mlp(
     if not len(used):
         raise UsageError("there is no block to train on")
     rng = np.random.default_rng(seed)
-    mlp = _standardisation(pages, used, skip)
+    mlp = _standardisation(pages, used if typical is None else typical, skip)
     known = _known_words(pages, used, options.min_pages)
     weights = _initial_weights(rng, pages, known, options)
     with threadpool_limits(1, user_api="blas"):

@@ -145,6 +145,7 @@ def out_of_fold(
         return _adapted(model, datasets, n_folds or _ADAPTATION_FOLDS, seed, progress)
     recipe = recipe_of(model)
     assert recipe is not None  # noqa: S101 (checked above)
+    datasets = _as_in_training(model, datasets)
     data = prepare_data(datasets, recipe, accept_defects=True, jobs=jobs, report=report, progress=progress)
     protocols = (
         ("site", "page") if any(page.site_known for dataset in datasets for page in dataset.pages) else ("page",)
@@ -155,6 +156,12 @@ def out_of_fold(
         raise UsageError("cross-validation needs at least 2 pages that are not copies of each other")
     result = cross_validate(data.table, recipe, protocol, n_folds=k, seed=seed, jobs=jobs, progress=progress)
     return fold_models(data, result, name=model.name, seed=seed)
+
+
+def _as_in_training(model: Model, datasets: Sequence[Dataset]) -> list[Dataset]:
+    """Return the data sets, marked as supplementary like those that the model was trained on."""
+    marked = {entry["checksum"] for entry in model.training if entry.get("supplementary") is True}
+    return [replace(dataset, supplementary=not marked.isdisjoint(_checksums([dataset]))) for dataset in datasets]
 
 
 def _fingerprint(html: bytes, charset: str | None, parsing: ParsingOptions) -> _Fingerprint:

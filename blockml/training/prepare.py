@@ -40,11 +40,14 @@ class PreparedData:
         return TrainingHashes.of(page.hashes for key, page in pairs if key not in without and page.hashes is not None)
 
     def labelled_types(self) -> list[LabelledTypes]:
-        """Return the usable pages with the types of their blocks, for recipes that learn these."""
+        """Return the usable pages with the types of their blocks, for recipes that learn these.
+
+        Without supplementary pages: with them, more comments are taken for content.
+        """
         return [
             LabelledTypes(key, f"{page.dataset}/{page.site}", page.matrix, page.types)
             for key, page in zip(self.keys, self.table.pages, strict=True)
-            if page.usable and page.types is not None
+            if page.usable and page.types is not None and not page.supplementary
         ]
 
 

@@ -218,7 +218,7 @@ _RECIPES = (
         policy=DecisionPolicy(
             rule="expected_f1",
             min_content_words=40,
-            form_best_probability=0.7,
+            form_best_probability=0.8,
             base_penalty=0.2,
             article_penalty=0.6,
             link_penalty=1.0,
@@ -230,7 +230,7 @@ _RECIPES = (
             named_comment_probability=0.1,
             declared_probability=0.2,
         ),
-        n_mlps=3,
+        n_mlps=2,
         mlp_weight=0.65,
         shortened=0.5,
         filter_gold=True,

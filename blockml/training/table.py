@@ -64,6 +64,7 @@ class PageRows:
     checked: CheckedPage | None = None  #: Check of the gold, where it was asked for.
     hashes: PageHashes | None = None  #: Hashes by which evaluations recognise the page.
     types: BlockTypeLabels | None = None  #: Types of the blocks, for recipes that learn them.
+    supplementary: bool = False  #: Whether only some members of an ensemble are trained on it.
 
     @property
     def amounts(self) -> BlockAmounts:
@@ -165,11 +166,20 @@ class BlockTable:
     def with_variants(self, training: NDArray[np.bool_]) -> tuple[BlockTable, NDArray[np.bool_]]:
         """Append the variants of the pages with rows in ``training`` (n_rows,), and extend the mask by their rows."""
         pages = np.unique(self.page_of_row[training]).tolist()
-        variants = [variant for page in pages if (variant := self.pages[page].variant) is not None]
+        variants = [
+            replace(variant, supplementary=self.pages[page].supplementary)
+            for page in pages
+            if (variant := self.pages[page].variant) is not None
+        ]
         if not variants:
             return self, training
         table = BlockTable.stack([*self.pages, *variants])
         return table, np.concatenate([training, table.known[len(training) :]])
+
+    @property
+    def supplementary(self) -> NDArray[np.bool_]:
+        """(n_rows,) blocks of pages that only some members of an ensemble are trained on."""
+        return np.array([page.supplementary for page in self.pages])[self.page_of_row]
 
     def rows_of(self, page: int) -> slice:
         """Return the rows of a page."""
@@ -303,7 +313,10 @@ def build_rows(
     # Data sets may share page ids.
     rows = dict(zip(map(id, chain.from_iterable(groups)), chain.from_iterable(by_site), strict=True))
     return [
-        [(row := rows[id(page)]) and replace(row, dataset=dataset.name) for page in pages]
+        [
+            (row := rows[id(page)]) and replace(row, dataset=dataset.name, supplementary=dataset.supplementary)
+            for page in pages
+        ]
         for dataset, pages in zip(datasets, named, strict=True)
     ]
 

@@ -305,6 +305,7 @@ def _provenance(data: PreparedData) -> tuple[dict[str, Any], ...]:
                 "checksum": dataset.checksum(),
                 "licence": dataset.licence,
                 "attribution": dataset.attribution,
+                **({"supplementary": True} if dataset.supplementary else {}),
             }
         )
         first = last

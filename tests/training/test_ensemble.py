@@ -151,6 +151,37 @@ def test_trees_and_an_mlp(table: BlockTable) -> None:
     assert scores[table.main].mean() > scores[~table.main].mean() + 0.02
 
 
+def test_trees_and_the_first_mlp_do_not_see_supplementary_pages(table: BlockTable) -> None:
+    """Supplementary pages change only the MLPs after the first, also by their shortened variants."""
+    variant = replace(table.pages[5], id="variant", hash="variant")
+    pages = [
+        replace(item, supplementary=number > 4, variant=variant if number == 6 else None)
+        for number, item in enumerate(table.pages)
+    ]
+    marked = BlockTable.stack(pages)
+    assert np.array_equal(marked.supplementary, marked.page_of_row > 4)
+    with_variants, rows = marked.with_variants(marked.trainable)
+    assert with_variants.supplementary[len(marked.main) :].all()
+    assert rows[len(marked.main) :].all()
+    ordinary = marked.trainable & ~marked.supplementary
+    recipes = [replace(WITH_MLP, n_mlps=n) for n in (1, 2)]
+    (one, two), (alone, both) = (
+        [fit_ensemble(marked, chosen, rows) for chosen in recipes] for rows in (marked.trainable, ordinary)
+    )
+    for ensemble in (two, alone, both):
+        for name in TREE_ARRAYS:
+            assert np.array_equal(getattr(trees_of(ensemble), name), getattr(trees_of(one), name))
+
+    def units(ensemble: Ensemble, number: int) -> list[np.ndarray]:
+        """Return the weights of the hidden layer of an MLP, which don't depend on the scale of its inputs."""
+        mlp = ensemble.predictors["mlp"]
+        assert isinstance(mlp, MLP)
+        return [mlp.self_weights[number], mlp.group_weights[number]]
+
+    assert all(map(np.array_equal, units(one, 0), units(two, 0)))
+    assert not np.array_equal(units(two, 1)[0], units(both, 1)[0])
+
+
 def test_a_page_without_blocks(table: BlockTable) -> None:
     """A page without blocks has no probabilities, and others train as before."""
     nothing, numbers = np.zeros(0), np.zeros(0, np.int64)

@@ -11,6 +11,21 @@ from blockml.datasets import open_dataset
 ROOT = Path(__file__).parents[2]
 
 
+def test_no_model_is_trained_on_the_sites_of_held_out_pages() -> None:
+    """Labelled pages whose site has held-out pages are left out of a collection; pages of unknown sites stay."""
+    script = runpy.run_path(str(ROOT / "train.py"))
+    labels = {name: script["labelled"](Path("pool"), path).pages for name, path in script["LABELS"].items()}
+    held_out = {
+        page.site for page in script["labelled"](Path("pool"), script["HELD_OUT_LABELS"]).pages if page.site_known
+    }
+    for name, pages in labels.items():
+        left = script["with_our_labels"](name, "pool").pages
+        assert {page.id for page in pages} - {page.id for page in left} == {
+            page.id for page in pages if page.site in held_out
+        }
+    assert len(script["with_our_labels"]("pool2", "pool")) < len(labels["pool2"])
+
+
 def test_only_the_pages_of_a_collection_get_its_licence() -> None:
     """A folder named wcxb with other or changed pages does not get the licence of WCXB."""
     script = runpy.run_path(str(ROOT / "train.py"))
