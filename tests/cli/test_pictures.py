@@ -11,6 +11,8 @@ pytest.importorskip("jinja2")
 
 from blockml.cli import main
 
+pytestmark = pytest.mark.exhaustive
+
 DATA = Path(__file__).parents[2] / "data"
 SITE = DATA / "sites" / "harbour-courier"
 PAGE = SITE / "courier-article-04" / "page.html"
