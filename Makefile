@@ -13,7 +13,7 @@ COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval clean
 
 help:
 	@echo "make demo    train on data/, extract, predict in batch, compare, write the report (in $(OUT)/)"
-	@echo "make test    run all tests"
+	@echo "make test    run the tests, with one in eight of the slow ones; BLOCKML_EXHAUSTIVE=1 make test: all, as .ci/run does"
 	@echo "make lint    ruff and mypy"
 	@echo "make docs    build the documentation with warnings as errors, to $(OUT)/docs"
 	@echo "make data    generate the pages in data/ again"
@@ -70,7 +70,7 @@ demo: $(VENV)/.installed
 	@echo "== written: $(OUT)/demo.blockml, its card, $(OUT)/predictions.jsonl, $(OUT)/demo-comparison/report.html, $(OUT)/clusters.html, $(OUT)/view.html"
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -210,26 +210,32 @@ test-pythons:
 	done
 
 # The adapters of batches, in an environment of their own, since the engines' pins exclude each other's now and then.
-engines:
+$(OUT)/engines-venv/.installed: pyproject.toml
 	@mkdir -p $(OUT)
 	$(PYTHON) -m venv --clear $(OUT)/engines-venv
 	$(OUT)/engines-venv/bin/python -m pip install --quiet --upgrade pip
-	$(OUT)/engines-venv/bin/python -m pip install --quiet --editable ".[spark,datatrove,ray,frames]" pandas polars duckdb datasets scrapy langchain-core llama-index-core haystack-ai --group test
+	$(OUT)/engines-venv/bin/python -m pip install --quiet --editable ".[spark,datatrove,ray,frames]" duckdb datasets scrapy langchain-core llama-index-core haystack-ai --group test --group frames
+	@touch $@
+
+engines: $(OUT)/engines-venv/.installed
 	$(OUT)/engines-venv/bin/python -m pytest -q tests/batch/engines tests/datasets/test_tables.py
 
 # The oldest dependencies, without the extension and with it. PURE limits the tests without it, OLDEST those with it.
 PURE ?=
 OLDEST ?=
 
-oldest:
+$(OUT)/oldest-venv/.installed: pyproject.toml constraints-oldest.txt
 	@mkdir -p $(OUT)
 	$(PYTHON) -m venv --clear $(OUT)/oldest-venv
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet --upgrade pip
 	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable ".[all]" --group test
-	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q $(PURE)
 	$(OUT)/oldest-venv/bin/python -m pip install --quiet hatchling setuptools
+	@touch $@
+
+oldest: $(OUT)/oldest-venv/.installed
+	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) --dist worksteal -q $(PURE)
 	$(OUT)/oldest-venv/bin/python -c "from pathlib import Path; import hatch_build; hatch_build.compiled(Path('.').resolve())"
-	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) -q $(OLDEST)
+	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) --dist worksteal -q $(OLDEST)
 
 $(VENV)/.peers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[compare,compare-more]"

@@ -6,13 +6,13 @@
 ['Cats', 'Cats rule the world.']
 """
 
-import importlib
 import typing
 
 from blockml.extract import extract
 from blockml.extractors.registry import load, save
 from blockml.formats import render
 from blockml.page import Block, Extraction, Label, Page, Status
+from blockml.page.lazy import imported_later as _imported_later
 from blockml.parsing import Limits, parse
 
 if typing.TYPE_CHECKING:
@@ -53,10 +53,4 @@ def __dir__() -> list[str]:
 
 
 if not typing.TYPE_CHECKING:  # type checkers would take any name for granted
-
-    def __getattr__(name: str) -> typing.Any:  # noqa: ANN401
-        """Import a name of :data:`_LATER` on first use."""
-        if name not in _LATER:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)
-        return value
+    __getattr__ = _imported_later(__name__, _LATER)

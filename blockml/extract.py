@@ -238,10 +238,16 @@ def _metadata(page: Page, rules: AnyRules | None = None) -> Metadata:
 
 
 def _title(page: Page, metadata: Lazy[Metadata], rules: AnyRules | None = None) -> str | None:
-    """Find the headline only, unless all metadata were read or rules may name it."""
+    """Find the headline only, by rules or without, unless all metadata were read."""
+    if metadata.is_known:
+        return metadata.value.title
     from blockml.metadata.metadata import page_headline
 
-    return metadata.value.title if metadata.is_known or rules is not None else page_headline(page)
+    if rules is None:
+        return page_headline(page)
+    from blockml.rules import title_by_rules
+
+    return title_by_rules(rules, page) or page_headline(page)
 
 
 def _pictures(page: Page, decision: Decision, matches: RuleMatches | None = None) -> Pictures:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Set
-from enum import Enum
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +20,21 @@ from blockml.parsing.segmentation import BREAKING, own_line_starts
 __all__ = ["FOOTNOTE_MARK", "Outline", "UnitKind"]
 
 
-class UnitKind(Enum):
+class UnitKind(IntEnum):
     """Kind of element that readers read as a whole."""
 
-    CELL = "cell"
-    ROW = "row"
-    TABLE = "table"
-    ITEM = "item"
-    LIST = "list"
-    DEFINITIONS = "definitions"
-    TERM = "term"
-    DESCRIPTION = "description"
-    CODE = "code"
-    HEADING = "heading"
-    QUOTATION = "quotation"
-    FIGURE = "figure"
+    CELL = 1
+    ROW = 2
+    TABLE = 3
+    ITEM = 4
+    LIST = 5
+    DEFINITIONS = 6
+    TERM = 7
+    DESCRIPTION = 8
+    CODE = 9
+    HEADING = 10
+    QUOTATION = 11
+    FIGURE = 12
 
 
 #: Names of the elements of each kind.
@@ -52,14 +52,17 @@ _NAMES: Mapping[UnitKind, Set[str]] = {
     UnitKind.QUOTATION: frozenset({"blockquote"}),
     UnitKind.FIGURE: frozenset({"figure"}),
 }
-#: Numbers of the kinds, from 1, in columns of elements.
-_NUMBERS: Mapping[UnitKind, int] = {kind: number for number, kind in enumerate(UnitKind, start=1)}
 #: Fields of forms, and their number in columns of elements.
 _FIELDS, _FIELD = frozenset({"input", "select", "textarea"}), len(UnitKind) + 1
 _NUMBER_OF_NAME: Mapping[str, int] = {
-    **{name: _NUMBERS[kind] for kind, names in _NAMES.items() for name in names},
+    **{name: int(kind) for kind, names in _NAMES.items() for name in names},
     **dict.fromkeys(_FIELDS, _FIELD),
 }
+_LISTS = frozenset({UnitKind.LIST, UnitKind.DEFINITIONS})
+#: Whether the elements of each number are lists, and items of lists.
+_IS_LIST, _IS_ITEM = np.zeros((2, _FIELD + 1), dtype=bool)
+_IS_LIST[list(_LISTS)] = True
+_IS_ITEM[[UnitKind.ITEM, UnitKind.TERM, UnitKind.DESCRIPTION]] = True
 #: Elements that don't occur in cells of data tables.
 _SECTIONS = _NAMES[UnitKind.HEADING] | {"pre", "blockquote", "hr"}
 #: A table without header cells is layout if a cell has this many characters.
@@ -99,17 +102,19 @@ class Outline:
     def elements(self, kind: UnitKind) -> NDArray[np.int64]:
         """Return (n_elements,) the nodes of the elements of a kind, in document order."""
         if (known := self._elements.get(kind)) is None:
-            structural, kinds = self._structural
-            known = self._elements[kind] = structural[kinds == _NUMBERS[kind]]
+            structural, kinds, present = self._structural
+            found = structural[kinds == int(kind)] if kind in present else structural[:0]
+            known = self._elements[kind] = found
         return known
 
     @cached_property
-    def _structural(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """(n,) elements of all kinds and fields, about one in ten nodes, and (n,) the number of each one's kind."""
+    def _structural(self) -> tuple[NDArray[np.int64], NDArray[np.int8], Set[int]]:
+        """(n,) elements of all kinds and fields, about one in ten nodes, and their numbers: (n,) and a set."""
         nodes = self.page.nodes
-        kinds = np.array([_NUMBER_OF_NAME.get(name, 0) for name in nodes.names], dtype=np.int8)[nodes.tag]
+        of_names = [_NUMBER_OF_NAME.get(name, 0) for name in nodes.names]
+        kinds = np.array(of_names, dtype=np.int8)[nodes.tag]
         found = kinds.nonzero()[0].astype(np.int64, copy=False)
-        return found, kinds[found]
+        return found, kinds[found], frozenset(of_names)
 
     def unit(self, kind: UnitKind) -> NDArray[np.int32] | None:
         """Return (n_blocks,) the innermost element of a kind around each block, -1 without one.
@@ -142,7 +147,7 @@ class Outline:
 
     def has_fields(self, element: int) -> bool:
         """Tell whether an element has fields of a form."""
-        structural, kinds = self._structural
+        structural, kinds, _ = self._structural
         first, after = structural.searchsorted((element, self.page.nodes.end.item(element)))
         return _FIELD in kinds[first:after]
 
@@ -167,13 +172,13 @@ class Outline:
         A list is plain if its items have at most three lines on average. Others are posts, cards or the layout of a
         page.
         """
-        structural, kinds = self._structural
-        lists = structural[(kinds == _NUMBERS[UnitKind.LIST]) | (kinds == _NUMBERS[UnitKind.DEFINITIONS])]
+        structural, kinds, present = self._structural
+        if _LISTS.isdisjoint(present):
+            return None
+        lists = structural[_IS_LIST[kinds]]
         if not (len(lists) and len(self.page.blocks)):
             return None
-        nodes, is_item = self.page.nodes, np.zeros(_FIELD + 1, dtype=bool)
-        is_item[[_NUMBERS[kind] for kind in (UnitKind.ITEM, UnitKind.TERM, UnitKind.DESCRIPTION)]] = True
-        items = structural[is_item[kinds]]
+        nodes, items = self.page.nodes, structural[_IS_ITEM[kinds]]
         first, after = self.blocks_in(lists)
         n_items = items.searchsorted(nodes.end[lists]) - items.searchsorted(lists)
         n_lines = self.line[after - 1] - self.line[np.minimum(first, len(self.line) - 1)] + 1

@@ -1,4 +1,4 @@
-"""Settings shared by all tests: the hypothesis profile and the folder of labelled corpora."""
+"""Settings shared by all tests: the hypothesis profiles and the folder of labelled corpora."""
 
 from __future__ import annotations
 
@@ -14,13 +14,18 @@ from blockml import _kernel
 # Parsers load lazily and the machine may be busy, so a slow call is not an error.
 # Continuous integration uses the same examples every time; local runs search for new ones.
 settings.register_profile(
-    "blockml",
+    "exhaustive",
     deadline=None,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=bool(os.environ.get("CI")),
 )
-settings.load_profile("blockml")
+settings.register_profile("sample", settings.get_profile("exhaustive"), max_examples=30)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples hypothesis makes where a test doesn't say it; see the conftest of the project."""
+    settings.load_profile("exhaustive" if config.option.exhaustive else "sample")
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,8 @@ import pytest
 
 from blockml.cli import main
 
+pytestmark = pytest.mark.exhaustive
+
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 #: Pages whose blocks can be run one by one; they read ``data/`` and write into the current folder.

@@ -10,6 +10,8 @@ import pytest
 
 from blockml.errors import MissingExtraError, missing_extra
 
+pytestmark = pytest.mark.exhaustive
+
 #: Run as a program: packages of extras can't be imported, as if they were not installed.
 WITHOUT_EXTRAS = """
 import sys

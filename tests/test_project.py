@@ -6,10 +6,12 @@ import ast
 import re
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import blockml
+from conftest import pytest_collection_modifyitems
 
 ROOT = Path(__file__).parents[1]
 
@@ -25,6 +27,56 @@ def test_oldest_pins_are_the_lower_bounds() -> None:
     assert {name: tuple(map(int, version.split("."))) for name, version in lower.items()} == {
         name: tuple(map(int, pins[name].split(".")))[: len(lower[name].split("."))] for name in pins
     }
+
+
+class Item:
+    """A collected test with a mark or without one."""
+
+    def __init__(self, number: int, *, is_slow: bool) -> None:
+        self.nodeid = f"tests/test_cats.py::test_cat[{number}]"
+        self.is_slow = is_slow
+
+    def get_closest_marker(self, name: str) -> object:
+        """Return the mark."""
+        return self.is_slow and name == "exhaustive"
+
+
+@pytest.mark.parametrize(
+    ("exhaustive", "arguments", "keyword", "sampled"),
+    [
+        (False, ["tests", "blockml"], "", True),
+        (False, ["tests/batch"], "", True),
+        (True, ["tests"], "", False),
+        (False, ["tests/test_cats.py"], "", False),
+        (False, ["tests"], "cat", False),
+    ],
+)
+def test_a_sample_of_slow_tests_runs_unless_all_are_asked_for(
+    exhaustive: bool,  # noqa: FBT001
+    arguments: list[str],
+    keyword: str,
+    sampled: bool,  # noqa: FBT001
+) -> None:
+    """Only tests with the mark are left out, some of them run, and the others are reported as deselected."""
+    found = [*(Item(number, is_slow=True) for number in range(200)), *(Item(n, is_slow=False) for n in range(50))]
+    kept, reported = list(found), list[Item]()
+    config = SimpleNamespace(
+        args=arguments,
+        option=SimpleNamespace(exhaustive=exhaustive, keyword=keyword),
+        hook=SimpleNamespace(pytest_deselected=lambda items: reported.extend(items)),  # noqa: PLW0108 (called by name)
+    )
+    pytest_collection_modifyitems(config, kept)  # type: ignore[arg-type]
+    assert sorted(map(id, kept + reported)) == sorted(map(id, found))
+    assert all(item.is_slow for item in reported)
+    assert (5 < sum(item.is_slow for item in kept) < 50) if sampled else not reported
+
+
+def test_everything_runs_where_changes_are_checked() -> None:
+    """The checks before a merge and on every system run the slow tests too."""
+    assert "\nexport BLOCKML_EXHAUSTIVE=1" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
+        text = workflow.read_text(encoding="utf-8")
+        assert "pytest" not in text or "\nenv:\n  BLOCKML_EXHAUSTIVE: 1" in text
 
 
 def test_commands_of_the_readme_exist() -> None:

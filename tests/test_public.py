@@ -193,6 +193,7 @@ def test_import_is_light() -> None:
     assert (run.returncode, run.stderr, run.stdout.strip()) == (0, "", "[]")
 
 
+@pytest.mark.exhaustive
 def test_no_import_uses_the_network() -> None:
     """Importing every module of blockml in a fresh interpreter opens no socket and looks up no name."""
     code = """

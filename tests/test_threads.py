@@ -55,6 +55,7 @@ def told(result: Extraction) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("backend", sorted(set(BACKENDS) - {"html5lib"}))
 @pytest.mark.parametrize("model", ["default", "kim2013"])
 def test_threads_that_share_a_model_get_the_same_results(model: str, backend: str, implementation: str) -> None:
@@ -288,6 +289,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_children_forked_while_threads_extract_do_not_hang() -> None:
     """Children forked while threads extract do not wait for a lock that a thread of the parent held."""

@@ -6,23 +6,23 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blockml.batch.finishing import SKETCH, finishing_fields
 from blockml.batch.items import Item
 from blockml.batch.readers.base import printable
-from blockml.datasets.base import declared_url
 from blockml.errors import MissingExtraError, check_type
 from blockml.extract import extract_with
 from blockml.extractors import Extractor
-from blockml.extractors.site.at_site import at_site
 from blockml.formats import check_options, find_chunks, render
 from blockml.options import Options
 from blockml.page import Chunk, Status
 from blockml.records import CRASHED, OPTIONAL, RECORD, UNREADABLE, UNSURE, chunk_record, page_record
-from blockml.templates.site import SiteTemplate
 from blockml.text.sketches import token_sketch
 from blockml.text.tokens import metric_tokens
+
+if TYPE_CHECKING:
+    from blockml.templates.site import SiteTemplate
 
 __all__ = ["PageExtractor", "PageRecord"]
 
@@ -79,7 +79,7 @@ class PageExtractor:
         check_options(options.format, **options.switches)
         self.extractor = options.adapted(extractor)
         self.options = options
-        self.at_sites = {site: at_site(self.extractor, template) for site, template in sites.items()}
+        self.at_sites = _at_sites(self.extractor, sites)
         self._read = frozenset(name.partition(".")[0] for name in (*options.record_fields, *finishing_fields(options)))
         self._metadata = not {"title", "page_type", "metadata", "language"}.isdisjoint(self._read)
 
@@ -112,7 +112,7 @@ class PageExtractor:
 
     def _extracted(self, item: Item, html: bytes | str) -> dict[str, Any]:
         extractor = self.at_sites.get(item.site, self.extractor)
-        url = item.url or (declared_url(html) if self.options.declared_urls else None)
+        url = item.url or (_declared_url(html) if self.options.declared_urls else None)
         result = extract_with(self.options, extractor, html, url=url, charset=item.charset)
         options = self.options
         if self._metadata:
@@ -155,6 +155,21 @@ class PageExtractor:
             len(record["text"]),
             record.get(TALLY, Counter()),
         )
+
+
+def _at_sites(extractor: Extractor, sites: Mapping[str, SiteTemplate]) -> dict[str, Extractor]:
+    """Return the extractor with each template. Only those who have templates import what they need."""
+    if not sites:
+        return {}
+    from blockml.extractors.site.at_site import at_site
+
+    return {site: at_site(extractor, template) for site, template in sites.items()}
+
+
+def _declared_url(html: bytes | str) -> str | None:
+    from blockml.datasets.base import declared_url  # only this option needs it
+
+    return declared_url(html)
 
 
 def _chunk_row(number: int, chunk: Chunk) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from blockml.batch.blas import one_thread
 from blockml.batch.finishing import Finisher, finishes
@@ -31,8 +31,10 @@ from blockml.options import Options
 from blockml.records import FAILURES
 from blockml.storage.atomic import atomic_write
 from blockml.storage.lock import locked_output
-from blockml.templates.site import SiteTemplate
 from blockml.text.plurals import counted
+
+if TYPE_CHECKING:
+    from blockml.templates.site import SiteTemplate
 
 __all__ = [
     "ISOLATIONS",

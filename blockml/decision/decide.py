@@ -24,7 +24,7 @@ from blockml.decision.policy import (
     score_blocks,
 )
 from blockml.decision.prediction import Prediction, ScoredPage
-from blockml.decision.remarks import completed_remark, cut_remark
+from blockml.decision.remarks import unit_remarks
 from blockml.decision.units import complete, mean_over_units
 from blockml.errors import UsageError, check_name, check_type
 from blockml.features.named_elements import OF_POSTS
@@ -39,6 +39,7 @@ __all__ = ["Decision", "confidence", "decide", "label_names", "predicted_f1", "w
 
 #: Probability of an article that isn't searched for posts; share of the threshold that a post of a kept thread needs.
 _CERTAIN_ARTICLE, _LIKELY_POST = 0.9, np.float32(0.8)
+_MIN_NAMED = 2  # elements with names of posts on such a page
 #: Minimum confidence by the default threshold of a page that no threshold leaves empty.
 _MIN_CONFIDENCE = 0.5
 #: Steps that find the highest threshold at which something of such a page is kept, by halves.
@@ -158,11 +159,14 @@ def _decide(
             kept = kept & ~found
     comments = next((found for reason, found in overriding if reason is Reason.COMMENT), None)
     remark = None if comments is None else comments_remark(page, by_score, comments)
-    of_units = [completed_remark(outline, changes) if changes else None]
-    if policy.rule == "expected_f1":
-        of_units.append(cut_remark(outline, kept))
-    by_rules, by_default = kept, by_model & (kept | ~by_score)
-    posts = _posts(policy, page, prediction, kept | by_default)
+    of_units = unit_remarks(outline, changes, kept) if policy.rule == "expected_f1" else ()
+    by_rules = kept
+    posts: tuple[ThreadPost, ...] = ()
+    if _may_have_posts(policy, page, prediction):
+        from blockml.posts import find_posts  # only pages with names of posts need it
+
+        by_default = by_model & (kept | ~by_score)
+        posts = find_posts(page, kept | by_default)
     if posts:
         likely = by_score | (scores >= _LIKELY_POST * threshold)
         from blockml.decision.threads import thread_changes
@@ -181,10 +185,10 @@ def _decide(
     labels = prediction.labels
     if prediction.block_types is not None:
         labels = LazySequence(len(kept), partial(consistent_labels, scored, comment_limits(policy)))
-    asked_for = excluded = np.zeros(len(kept), dtype=bool)
     if (include or exclude) and labels is not None:
         asked_for = np.array([label in include for label in labels], dtype=bool) & ~kept
         excluded = np.array([label in exclude for label in labels], dtype=bool) & kept
+        overriding += [(Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)]
         kept = (kept & ~excluded) | asked_for
 
     def reasons() -> tuple[Reason, ...]:
@@ -201,31 +205,25 @@ def _decide(
             found[prediction.removed & ~by_score & (prediction.scores >= threshold)] = Reason.TEMPLATE
         if declared is not None:
             found[declared & by_score & (by_policy < threshold)] = Reason.DECLARED
-        for reason, changed in (*overriding, (Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)):
+        for reason, changed in overriding:
             found[changed] = reason
         return tuple(found.tolist())
 
     return Decision(
         prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure,
-        tuple(text for text in (remark, *of_units) if text), posts,
+        (*((remark,) if remark else ()), *of_units), posts,
     )  # fmt: skip
 
 
-def _posts(
-    policy: DecisionPolicy, page: Page, prediction: Prediction, kept: NDArray[np.bool_]
-) -> tuple[ThreadPost, ...]:
-    """Return the posts of a page that is probably not an article, unless fewer than two have kept blocks (n_blocks,).
+def _may_have_posts(policy: DecisionPolicy, page: Page, prediction: Prediction) -> bool:
+    """Tell whether a page is searched for posts: its elements are named so, and it is probably not an article.
 
-    None for policies that don't score units.
+    False for policies that don't score units.
     """
     is_article = (1.0 if prediction.p_article is None else prediction.p_article) >= _CERTAIN_ARTICLE
     if policy.rule != "expected_f1" or is_article:
-        return ()
-    if sum(map(len, page.nodes.with_words(OF_POSTS, any_case=True).values())) < 2:
-        return ()
-    from blockml.posts import find_posts  # only pages with names of posts need it
-
-    return find_posts(page, kept)
+        return False
+    return sum(map(len, page.nodes.with_words(OF_POSTS, any_case=True).values())) >= _MIN_NAMED
 
 
 def _by_policy(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from blockml.outline import Outline, UnitKind
 from blockml.page import Reason
 
-__all__ = ["completed_remark", "cut_remark"]
+__all__ = ["completed_remark", "cut_remark", "unit_remarks"]
 
 #: Minimum removed items of a list that is cut, to say so; maximum characters of a text that names a unit, and number of
 #: units that are named.
@@ -21,6 +21,21 @@ _COMPLETED: Mapping[Reason, str] = {
     Reason.KEPT_WITH_TABLE: "kept whole",
     Reason.REMOVED_WITH_LIST: "left out whole",
 }
+
+
+def unit_remarks(
+    outline: Outline, changes: Sequence[tuple[Reason, NDArray[np.intp]]], kept: NDArray[np.bool_]
+) -> tuple[str, ...]:
+    """Return the remarks about completed and cut units, given changes and the kept blocks (n_blocks,).
+
+    Examples
+    --------
+    >>> import blockml
+    >>> unit_remarks(Outline(blockml.parse("<p>Cats")), [], np.array([True]))
+    ()
+    """
+    found = (completed_remark(outline, changes) if changes else None, cut_remark(outline, kept))
+    return tuple([remark for remark in found if remark])
 
 
 def completed_remark(outline: Outline, changes: Iterable[tuple[Reason, NDArray[np.intp]]]) -> str | None:

@@ -15,6 +15,7 @@ pages of which no model was trained, the completed words are more often content 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -295,10 +296,15 @@ def _announced(outline: Outline, before: int, after: int) -> tuple[int, int] | N
 def _complete_sentences(page: Completed) -> None:
     """Keep a few words between two kept halves of a sentence, also if others between them are kept already."""
     texts, kept = page.outline.page.blocks.texts, page.kept
-    n_missing = _before((~kept).view(np.int8))
+    missing = (~kept).nonzero()[0]
+    if not len(missing):
+        return
     ends = (kept & (page.words > 0)).nonzero()[0]
-    ends = ends[n_missing[ends] > n_missing[np.maximum(ends - _MAX_BLOCKS, 0)]]
-    for end in [end for end in ends.tolist() if texts[end][:1].islower()]:
+    place = missing.searchsorted(ends)
+    last = missing[place - 1]  # the last missing block before each of them
+    n_before = _before(page.words)
+    is_near = (place > 0) & (ends - last <= _MAX_BLOCKS) & (n_before[ends] - n_before[last] <= _FEW_WORDS)
+    for end in [end for end in ends[is_near].tolist() if texts[end][:1].islower()]:
         _complete_sentence(page, end)
 
 
@@ -341,19 +347,15 @@ def _complete_headings(page: Completed, heading: NDArray[np.int32]) -> None:
     starts, threshold = page.outline.section_starts, page.threshold
     if not len(starts):
         return
-    ends = np.append(starts[1:], len(heading))
+    ends = np.concatenate((starts[1:], [len(heading)]))
     of_text = np.where(heading < 0, page.words, 0)
-    n_words = np.add.reduceat(of_text, starts)
-    n_kept = np.add.reduceat(of_text * page.kept, starts)
-    has_kept, is_whole = _kept_headings(page.kept, heading, starts)
-    # Where the default threshold keeps text, a higher one doesn't complete it, so that a lower one never keeps less.
-    is_empty = np.add.reduceat(of_text * (page.scores >= np.float32(_DEFAULT)), starts) == 0
-    if threshold >= _DEFAULT:
-        is_empty &= n_kept == 0
-    is_open = np.where(2 * n_kept > n_words, ~is_whole, has_kept & ((n_kept == 0) | is_empty))
-    is_open &= (n_words > 0) & ((starts > int(page.kept.argmax())) | has_kept)
+    texts = np.empty((3, len(heading)), dtype=np.int64)  # all of it, that which is kept, and that which was by default
+    texts[0] = of_text
+    np.multiply(of_text, page.kept, out=texts[1])
+    np.multiply(of_text, page.scores >= np.float32(_DEFAULT), out=texts[2])
+    n_words, n_kept, n_default = np.add.reduceat(texts, starts, axis=1).tolist()
     kept = page.kept.copy()
-    for number in is_open.nonzero()[0].tolist():
+    for number in _open_headings(page, heading[starts], starts, (n_words, n_kept, n_default)):
         start, end = starts.item(number), ends.item(number)
         first, after = _text_below(page.outline, heading, start, end)
         if 2 * n_kept[number] > n_words[number]:
@@ -361,19 +363,41 @@ def _complete_headings(page: Completed, heading: NDArray[np.int32]) -> None:
             is_most = 2 * np.add.reduce(below * kept[first:after]) > np.add.reduce(below)
             if is_most and page.is_likely(start, first, _MIN_HEADING):
                 page.keep_range(start, first, Reason.KEPT_WITH_TEXT)
-        elif is_empty[number] and page.is_likely(first, after, _MIN_TEXT):
+        elif _is_empty(n_kept[number], n_default[number], threshold) and page.is_likely(first, after, _MIN_TEXT):
             page.keep_range(first, after, Reason.KEPT_WITH_HEADING)
         elif not n_kept[number] and not _may_be_alone(page, heading, starts[number:], n_kept[number:]):
             page.remove_range(start, first, Reason.REMOVED_WITH_TEXT)
 
 
-def _kept_headings(kept: _Mask, heading: NDArray[np.int32], starts: NDArray[np.intp]) -> tuple[_Mask, _Mask]:
-    """Return (n_headings,) whether a block of each heading is kept, and whether all of them are."""
-    n_kept = _before(kept.view(np.int8))
-    changes = np.append((heading[1:] != heading[:-1]).nonzero()[0] + 1, len(heading))
-    after = changes[changes.searchsorted(starts, side="right")]
-    of_heading = n_kept[after] - n_kept[starts]
-    return of_heading > 0, of_heading == after - starts
+def _is_empty(n_kept: int, n_default: int, threshold: float) -> bool:
+    """Tell whether a section has no text that is kept, given its kept words and those by the default threshold.
+
+    Where the default threshold keeps text, a higher one doesn't complete it, so that a lower one never keeps less.
+    """
+    return not n_default and (threshold < _DEFAULT or not n_kept)
+
+
+def _open_headings(
+    page: Completed, headings: NDArray[np.int32], starts: NDArray[np.intp], words: Sequence[Sequence[int]]
+) -> list[int]:
+    """Return the headings whose section may change: text without all of its heading, or a heading without text.
+
+    ``words`` are those of the text of each section: all, those kept, and those kept by the default threshold.
+    """
+    nodes, owner = page.outline.page.nodes, page.outline.page.blocks.node
+    after = owner.searchsorted(nodes.end[headings])
+    n_kept = _before(page.kept.view(np.int8))
+    of_heading, sizes = (n_kept[after] - n_kept[starts]).tolist(), (after - starts).tolist()
+    first_kept, threshold = int(page.kept.argmax()), page.threshold
+    return [
+        number
+        for number, (start, own, size, total, kept, default) in enumerate(
+            zip(starts.tolist(), of_heading, sizes, *words, strict=True)
+        )
+        if total
+        and (own or start > first_kept)
+        and (own < size if 2 * kept > total else own and (not kept or _is_empty(kept, default, threshold)))
+    ]
 
 
 def _before(values: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -384,7 +408,7 @@ def _before(values: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def _may_be_alone(
-    page: Completed, heading: NDArray[np.int32], starts: NDArray[np.intp], of_kept: NDArray[np.int64]
+    page: Completed, heading: NDArray[np.int32], starts: NDArray[np.intp], of_kept: Sequence[int]
 ) -> bool:
     """Tell whether the first of some headings is a link or a title, or has kept text before the next one of its level.
 
@@ -394,7 +418,7 @@ def _may_be_alone(
     name = nodes.name(heading.item(start))
     if name == "h1" or 2 * blocks.n_linked[start] >= blocks.n_words[start]:
         return True
-    for other, n_words in zip(starts[1:].tolist(), of_kept[1:].tolist(), strict=True):
+    for other, n_words in zip(starts[1:].tolist(), of_kept[1:], strict=True):
         if n_words or nodes.name(heading.item(other)) <= name:
             return nodes.name(heading.item(other)) > name
     return False

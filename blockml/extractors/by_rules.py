@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from blockml.decision.prediction import Prediction
 from blockml.extractors.base import Extractor, Traits
 from blockml.page import Page
-from blockml.rules import AnyRules, block_rules, has_match, matching, read_rules
+from blockml.rules import ANY_SITE, AnyRules, page_matches, read_rules
+from blockml.rules.applying import PageMatches
 
 __all__ = ["RulesExtractor"]
 
@@ -58,9 +59,12 @@ class RulesExtractor(Extractor):
 
     def matches(self, page: Page) -> bool:
         """Tell whether a page's site has rules, and the page a layout of theirs."""
-        found = matching(read_rules(self.rules).at(page.url, any_site=False), page)
-        kinds = {match.kind for match in found}
-        return "drop" in kinds if _CONTAINERS.isdisjoint(kinds) else has_match(found, *_CONTAINERS)
+        own = [match for match in self._matches(page).found if match.site != ANY_SITE]
+        needed = {match.kind for match in own} & _CONTAINERS
+        return any(match.mask.any() for match in own if match.kind in needed or (not needed and match.kind == "drop"))
+
+    def _matches(self, page: Page) -> PageMatches:
+        return page_matches(read_rules(self.rules), page)
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score blocks that are kept by 1, others by 0."""
@@ -68,17 +72,17 @@ class RulesExtractor(Extractor):
 
     def predict(self, page: Page) -> Prediction:
         """Score blocks, with a remark if no rule applies to the page."""
-        found = matching(read_rules(self.rules).at(page.url), page)
-        rule, action = block_rules(found, page)
-        kinds = {match.kind for match in found}
+        matches = self._matches(page)
+        rule, action = matches.by_block
+        kinds = {match.kind for match in matches.found}
         if _CONTAINERS.isdisjoint(kinds):
             kept = (action != "drop") & ("drop" in kinds)
         else:
             kept = (action == "keep") | ((action == "") & (rule >= 0))
-        remark = () if kept.any() or has_match(found, *kinds) else (f"no rule of {self.id} matches the page",)
+        remark = () if kept.any() or matches.has(*kinds) else (f"no rule of {self.id} matches the page",)
         return Prediction(kept.astype(np.float32), remarks=remark)
 
     def explain(self, page: Page) -> tuple[str, ...]:
         """Name the rule that decides about each block."""
-        found = matching(read_rules(self.rules).at(page.url), page)
-        return tuple(found[rule].name if rule >= 0 else "" for rule in block_rules(found, page)[0].tolist())
+        matches = self._matches(page)
+        return tuple(matches.found[rule].name if rule >= 0 else "" for rule in matches.by_block[0].tolist())

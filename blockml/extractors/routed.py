@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from blockml.decision.decide import Decision
 from blockml.decision.prediction import Prediction
-from blockml.errors import ModelError, ModelFormatError
+from blockml.errors import ModelError, ModelFormatError, UsageError
 from blockml.extractors.base import Extractor
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model, save_model
@@ -230,12 +230,21 @@ def read_routed(folder: str | os.PathLike[str]) -> RoutedExtractor:
 
 
 def _by_rules(path: Path) -> RulesExtractor | None:
-    """Read the rules of a folder of models, if it has some."""
-    if not path.is_file():
+    """Read the rules of a folder of models, if it has some; those of a site must choose blocks to route its pages."""
+    if not os.path.lexists(path):
         return None
+    if not path.is_file():
+        raise ModelFormatError("is not a regular file, but has the name of the folder's rules", source=path)
     from blockml.extractors.by_rules import RulesExtractor  # only folders with rules need it
+    from blockml.rules import ANY_SITE, read_rules
 
-    return RulesExtractor(path)
+    rules = read_rules(path)
+    for site, layouts in rules.by_site.items():
+        if not any(layout.decides for layout in layouts):
+            raise UsageError(f"the rules of {site} only read metadata, which routes no page to them", source=path)
+    if rules.by_site.keys() == {ANY_SITE}:
+        raise UsageError("has only rules for *, which route no page; give the file by --rules instead", source=path)
+    return RulesExtractor(rules)
 
 
 def _file_name(name: Any) -> str:  # noqa: ANN401 (a parsed JSON value)

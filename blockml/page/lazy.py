@@ -2,10 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar, overload
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar, overload
 
 _T = TypeVar("_T")
+
+
+def imported_later(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the function ``__getattr__`` of a package that imports some of its names when they are first used.
+
+    Parameters
+    ----------
+    package
+        Name of the package.
+    modules
+        The module that defines each name.
+
+    Raises
+    ------
+    AttributeError
+        When the function is called with another name.
+
+    Examples
+    --------
+    >>> imported_later("blockml", {"open_dataset": "blockml.datasets"})("open_dataset").__name__
+    'open_dataset'
+    """
+
+    def find(name: str) -> Any:  # noqa: ANN401 (any object)
+        if name not in modules:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = vars(sys.modules[package])[name] = getattr(importlib.import_module(modules[name]), name)
+        return value
+
+    return find
 
 
 class LazySequence(Sequence[_T]):

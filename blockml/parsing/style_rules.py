@@ -54,7 +54,7 @@ class HidingSelector:
     start: int  #: Where its declarations start in the sheet.
 
 
-_STYLE, _STYLE_END = re.compile(rb"<style", re.IGNORECASE), re.compile(rb"</style", re.IGNORECASE)
+_STYLE = re.compile(rb"<style", re.IGNORECASE)
 _OTHER_MEDIA = re.compile(rb"""\bmedia\s*=\s*["']?\s*(?!all\b|screen\s*["'\s>])""", re.IGNORECASE)
 #: Starts and ends of parts of a page whose style elements don't count.
 _NOT_READ = ((b"<!--", b"-->"), (b"<noscript", b"</noscript"), (b"<script", b"</script"))
@@ -152,14 +152,21 @@ def _style_texts(page: Page) -> Iterator[bytes]:
             for start in starts[:_MAX_SHEETS]
             for first in [max(0, start - _MAX_PRELUDE)]
         ]
-    left = _MAX_BYTES
+    left, end = _MAX_BYTES, 0
     for start, is_unread in zip(starts[:_MAX_SHEETS], unread, strict=False):
         begin = utf8.find(b">", start) + 1
-        closing = _STYLE_END.search(utf8, start)
-        end = closing.start() if closing else len(utf8)
+        end = end if start < end else _style_end(utf8, start)
         if left > 0 and not is_unread and 0 < begin <= end and not _OTHER_MEDIA.search(utf8, start, begin):
             yield utf8[begin : min(end, begin + left)]
             left -= end - begin
+
+
+def _style_end(utf8: bytes, start: int) -> int:
+    """Return where the style element that starts at a place ends."""
+    end = utf8.find(b"</", start)
+    while end >= 0 and utf8[end + 2 : end + 7].lower() != b"style":
+        end = utf8.find(b"</", end + 2)
+    return len(utf8) if end < 0 else end
 
 
 def _hiding_rules(css: bytes) -> list[tuple[int, int, int, int]]:

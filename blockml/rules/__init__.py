@@ -7,27 +7,26 @@ Every package that extracts may import it; it imports pages, metadata and the de
 from blockml.rules.applying import (
     RuleMatches,
     apply_rules,
-    block_rules,
-    has_match,
-    matching,
     metadata_by_rules,
+    page_matches,
     tally_notes,
+    title_by_rules,
 )
 from blockml.rules.compiling import compile_selector
-from blockml.rules.rules import EXAMPLE, AnyRules, Rules, SiteRules, read_rules
+from blockml.rules.rules import ANY_SITE, EXAMPLE, AnyRules, Rules, SiteRules, read_rules
 
 __all__ = [
+    "ANY_SITE",
     "EXAMPLE",
     "AnyRules",
     "RuleMatches",
     "Rules",
     "SiteRules",
     "apply_rules",
-    "block_rules",
     "compile_selector",
-    "has_match",
-    "matching",
     "metadata_by_rules",
+    "page_matches",
     "read_rules",
     "tally_notes",
+    "title_by_rules",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +16,15 @@ from blockml.metadata.dates import iso_date
 from blockml.metadata.headline import element_text
 from blockml.metadata.names import clean_names
 from blockml.page import Page, Reason
+from blockml.page.cached import cached_property
 from blockml.page.lazy import LazySequence
 from blockml.page.metadata import Metadata
 from blockml.page.subtrees import nearest
-from blockml.rules.rules import DECIDING, DESCRIBING, AnyRules, SiteRules, read_rules
+from blockml.rules.rules import DECIDING, DESCRIBING, AnyRules, Rules, SiteRules, read_rules
 from blockml.rules.selectors import Mask, Selector, SelectorTree
 from blockml.text.plurals import counted
 
-__all__ = ["RuleMatches", "apply_rules", "metadata_by_rules"]
+__all__ = ["RuleMatches", "apply_rules", "metadata_by_rules", "page_matches", "title_by_rules"]
 
 #: Minimum probability of certain words, and share of them that a rule may remove without a remark (our choices).
 CERTAIN, LARGE_SHARE = 0.9, 0.5
@@ -82,7 +84,64 @@ class Match(NamedTuple):
     name: str
     kind: str
     selector: Selector
+    site: str
     mask: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class PageMatches:
+    """The elements of a page that rules match, and what follows for its blocks and metadata."""
+
+    page: Page
+    found: Sequence[Match]
+
+    def has(self, *kinds: str) -> bool:
+        """Tell whether a rule of some kinds matches an element."""
+        return any(match.kind in kinds and bool(match.mask.any()) for match in self.found)
+
+    @cached_property
+    def by_node(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+        """(n_nodes + 1,) rule and its action, as in :attr:`by_block`, of each node and of what has none."""
+        nodes = self.page.nodes
+        rule_at = np.full(len(nodes) + 1, -1)
+        # On the same element, within comes before keep, and keep before drop; of equal ones the first rule decides.
+        deciding = [(number, match) for number, match in enumerate(self.found) if match.kind in DECIDING]
+        for number, match in sorted(deciding, key=lambda item: (DECIDING.index(item[1].kind), -item[0])):
+            rule_at[:-1][match.mask] = number
+        outside = next((number for number, match in deciding if match.kind == "within" and match.mask.any()), -1)
+        rule = rule_at[np.append(nearest(nodes, rule_at[:-1] >= 0), -1)]
+        kinds = np.array([*(match.kind for match in self.found), ""])
+        action = np.where(kinds[rule] == "within", "", kinds[rule])
+        if outside >= 0:
+            action = np.where(rule < 0, "drop", action)
+            rule = np.where(rule < 0, outside, rule)
+        return rule, action
+
+    @property
+    def by_block(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+        """(n_blocks,) number of the rule that decides about each block, -1 without one, and what it does.
+
+        That is ``keep``, ``drop``, or empty: the extractor decides.
+        """
+        rule, action = self.by_node
+        return rule[self.page.blocks.parent], action[self.page.blocks.parent]
+
+    def metadata(self, kinds: Collection[str] = DESCRIBING) -> dict[str, Any]:
+        """Read fields of metadata; those without a value are missing."""
+        values: dict[str, Any] = {}
+        for _, kind, selector, _, mask in self.found:
+            if kind not in kinds or kind in values or not mask.any():
+                continue
+            elements = np.flatnonzero(mask)[:_MOST_VALUES].tolist()
+            texts = [element_value(self.page, node, selector.attribute) for node in elements]
+            values[kind] = VALUE_READERS[kind](texts)
+        return {kind: value for kind, value in values.items() if value}
+
+
+@functools.lru_cache(maxsize=1)
+def page_matches(rules: Rules, page: Page) -> PageMatches:
+    """Match the rules of a page's site, once for the extractor, the decision and the metadata of the page."""
+    return match_sites(rules.at(page.url), page)
 
 
 def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decision, RuleMatches]:
@@ -112,10 +171,9 @@ def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decisi
     [('removed_by_rule', '* drop .ad'), ('above_threshold', '* keep .price')]
     """
     rules = read_rules(rules)
-    found = matching(rules.at(page.url), page)
-    names, counts = [match.name for match in found], {match.name: int(match.mask.sum()) for match in found}
-    node_rule, node_action = node_rules(found, page)
-    number, action = node_rule[page.blocks.parent], node_action[page.blocks.parent]
+    matches = page_matches(rules, page)
+    names, (number, action) = [match.name for match in matches.found], matches.by_block
+    counts = {match.name: int(match.mask.sum()) for match in matches.found}
     kept = np.where(action == "", decision.kept, action == "keep")
     removed, added = decision.kept & ~kept, kept & ~decision.kept
     by_rule = np.array([*names, ""], dtype=object)[np.where(action == "", -1, number)]
@@ -133,54 +191,24 @@ def apply_rules(rules: AnyRules, page: Page, decision: Decision) -> tuple[Decisi
         decision, kept=kept, reasons=LazySequence(len(kept), reasons), overruled=decision.overruled & ~kept | removed,
         remarks=(*decision.remarks, *remarks),
     )  # fmt: skip
-    return changed, RuleMatches(counts, by_rule.tolist(), large, removed_nodes=node_action[:-1] == "drop")
+    return changed, RuleMatches(counts, by_rule.tolist(), large, removed_nodes=matches.by_node[1][:-1] == "drop")
 
 
-def matching(sites: Sequence[SiteRules], page: Page, kinds: Collection[str] = (*DECIDING, *DESCRIBING)) -> list[Match]:
-    """Match the rules of some kinds of a page's site; of its layouts, the first whose ``within`` matches counts."""
+def match_sites(sites: Sequence[SiteRules], page: Page) -> PageMatches:
+    """Match the rules of a page's site; of its layouts, the first whose ``within`` matches counts."""
     tree = SelectorTree(page.nodes)
     found = list[Match]()
     layouts, decided = Counter(rules.site for rules in sites if "within" in rules.selectors), set[str]()
     for rules in sites:
-        if layouts[rules.site] > 1 and "within" in rules.selectors:
-            limits = rules.selectors["within"]
-            if rules.site in decided or not any(selector.select(tree).any() for selector in limits):
+        own = [Match(*rule, rules.site, rule[-1].select(tree)) for rule in rules.named() if rule[1] == "within"]
+        if layouts[rules.site] > 1 and own:
+            if rules.site in decided or not any(match.mask.any() for match in own):
                 continue
             decided.add(rules.site)
-        found += [Match(*rule, mask=rule[-1].select(tree)) for rule in rules.named() if rule[1] in kinds]
-    return found
-
-
-def has_match(found: Sequence[Match], *kinds: str) -> bool:
-    """Tell whether a rule of some kinds matches an element."""
-    return any(match.kind in kinds and bool(match.mask.any()) for match in found)
-
-
-def block_rules(found: Sequence[Match], page: Page) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
-    """Return (n_blocks,) the number of the rule that decides about each block, -1 without one, and what it does.
-
-    That is ``keep``, ``drop``, or empty: the extractor decides.
-    """
-    rule, action = node_rules(found, page)
-    return rule[page.blocks.parent], action[page.blocks.parent]
-
-
-def node_rules(found: Sequence[Match], page: Page) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
-    """Return (n_nodes + 1,) the rule and its action, as of :func:`block_rules`, of each node and of what has none."""
-    nodes = page.nodes
-    rule_at = np.full(len(nodes) + 1, -1)
-    # On the same element, within comes before keep, and keep before drop; of equal ones the first rule decides.
-    deciding = [(number, match) for number, match in enumerate(found) if match.kind in DECIDING]
-    for number, match in sorted(deciding, key=lambda item: (DECIDING.index(item[1].kind), -item[0])):
-        rule_at[:-1][match.mask] = number
-    outside = next((number for number, match in deciding if match.kind == "within" and match.mask.any()), -1)
-    rule = rule_at[np.append(nearest(nodes, rule_at[:-1] >= 0), -1)]
-    kinds = np.array([*(match.kind for match in found), ""])
-    action = np.where(kinds[rule] == "within", "", kinds[rule])
-    if outside >= 0:
-        action = np.where(rule < 0, "drop", action)
-        rule = np.where(rule < 0, outside, rule)
-    return rule, action
+        found += [
+            *own, *(Match(*rule, rules.site, rule[-1].select(tree)) for rule in rules.named() if rule[1] != "within")
+        ]  # fmt: skip
+    return PageMatches(page, found)
 
 
 def _large(
@@ -204,18 +232,14 @@ def metadata_by_rules(rules: AnyRules, page: Page, declared: Metadata) -> Metada
     >>> found.title, found.authors, found.published, found.sources
     ('Cats', ('Ann Lee',), '2024-05-03', {'authors': 'rule', 'published': 'rule'})
     """
-    values = read_metadata(matching(read_rules(rules).at(page.url), page, DESCRIBING), page)
+    values = page_matches(read_rules(rules), page).metadata()
     sources = {**declared.sources, **dict.fromkeys(values, "rule")}
     return replace(declared, **values, sources=sources) if values else declared
 
 
-def read_metadata(found: Sequence[Match], page: Page) -> dict[str, Any]:
-    """Read the fields of metadata that rules matched; fields without a value are missing."""
-    values: dict[str, Any] = {}
-    for _, kind, selector, mask in found:
-        if kind in VALUE_READERS and kind not in values and (elements := np.flatnonzero(mask)[:_MOST_VALUES].tolist()):
-            values[kind] = VALUE_READERS[kind]([element_value(page, node, selector.attribute) for node in elements])
-    return {kind: value for kind, value in values.items() if value}
+def title_by_rules(rules: AnyRules, page: Page) -> str | None:
+    """Return the title that the rules of a page's site give; None without one."""
+    return page_matches(read_rules(rules), page).metadata({"title"}).get("title")
 
 
 def element_value(page: Page, node: int, attribute: str | None = None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.rules.applying import VALUE_READERS, Match, block_rules, element_value, has_match, matching, read_metadata
+from blockml.rules.applying import VALUE_READERS, PageMatches, element_value, match_sites
 from blockml.rules.candidates import RulesPage, candidates
 from blockml.rules.rules import DECIDING, DESCRIBING, SiteRules, read_rules
 
@@ -70,9 +70,9 @@ def learn_layout(site: str, samples: Sequence[RulesPage]) -> Learnt:
     for fold in range(n_folds):
         rules = _learn(site, [table for number, table in enumerate(tables) if number % n_folds != fold])
         for number in range(fold, len(samples), n_folds):
-            found = [] if rules is None else matching([rules], samples[number].page)
+            found = match_sites([] if rules is None else [rules], samples[number].page)
             results[number] = measure_rules(found, samples[number])
-            read[number] = read_metadata(found, samples[number].page)
+            read[number] = found.metadata()
     agreement, rules = dict[str, float](), _learn(site, tables)
     if rules is not None:
         shares = {kind: _share_agreed(kind, samples, read) for kind in DESCRIBING if kind in rules.selectors}
@@ -93,11 +93,11 @@ def _share_agreed(kind: str, samples: Sequence[RulesPage], read: Sequence[Mappin
     return float(np.mean([_agree(kind, wanted, found) for wanted, found in pairs if wanted]))
 
 
-def measure_rules(found: Sequence[Match], sample: RulesPage) -> tuple[float, str]:
+def measure_rules(found: PageMatches, sample: RulesPage) -> tuple[float, str]:
     """Return the F1 of the words that rules keep of a page, and how they fail; empty from an F1 of .95 on."""
-    if not has_match(found, "within"):
+    if not found.has("within"):
         return 0.0, "no container"
-    rule, action = block_rules(found, sample.page)
+    rule, action = found.by_block
     kept = (action == "") & (rule >= 0)
     words = sample.page.blocks.n_words * sample.known
     shared, n_kept, n_wanted = (float(words[mask].sum()) for mask in (kept & sample.wanted, kept, sample.wanted))

@@ -38,6 +38,7 @@ _LONG_KEY = re.compile(
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: The smallest file of rules, for help texts.
 EXAMPLE = '["cats.example"]\ndrop = ".newsletter"\n'
+_SMALLEST = f"the smallest one has two lines, {' and '.join(EXAMPLE.splitlines())}"
 
 #: Accepted by every function that takes rules; see :func:`read_rules`.
 AnyRules: TypeAlias = "Rules | str | os.PathLike[str] | Mapping[str, Any]"
@@ -50,6 +51,11 @@ class SiteRules:
     site: str  #: Registrable domain, host, or ``*`` for all pages.
     selectors: Mapping[str, tuple[Selector, ...]]  #: By field: :data:`DECIDING` and :data:`DESCRIBING`.
     learnt: Mapping[str, Any] = field(default_factory=dict)  #: How rules that were learnt were measured.
+
+    @property
+    def decides(self) -> bool:
+        """Whether the rules decide about blocks."""
+        return not self.selectors.keys().isdisjoint(DECIDING)
 
     def named(self) -> Iterator[tuple[str, str, Selector]]:
         """Yield the name, the field and the selector of each rule."""
@@ -86,13 +92,13 @@ class Rules:
     def __reduce__(self) -> tuple[Any, ...]:
         return read_rules, (self.record(),)
 
-    def at(self, url: str | None, *, any_site: bool = True) -> tuple[SiteRules, ...]:
+    def at(self, url: str | None) -> tuple[SiteRules, ...]:
         """Return the rules of a page: those of its host, or of the nearest domain above it, then those of any site."""
         site, host = split_host(url)
         name = host
         while name and name not in self.by_site:
             name = "" if name == site else name.partition(".")[2]
-        return (*self.by_site.get(name, ()), *(self.by_site.get(ANY_SITE, ()) if any_site else ()))
+        return (*self.by_site.get(name, ()), *self.by_site.get(ANY_SITE, ()))
 
     @property
     def digest(self) -> str:
@@ -168,7 +174,7 @@ def read_rules(rules: AnyRules) -> Rules:
             raise UsageError(f"at most {_MOST_NAMES} names may be joined by dots", source=path)
         return _read(tomllib.loads(text), str(path))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"not a TOML file of rules ({error}); the smallest one is:\n{EXAMPLE}", source=path) from error
+        raise UsageError(f"not a TOML file of rules ({error}); {_SMALLEST}", source=path) from error
 
 
 def _read(tables: Mapping[str, Any], source: str | None) -> Rules:
@@ -196,8 +202,7 @@ def _n_selectors(table: object) -> int:
 def _read_site(site: str, table: object, place: str) -> SiteRules:
     """Read the rules of a site; ``place`` starts the messages of errors."""
     if not isinstance(table, Mapping):
-        raise UsageError(f"must be a table of {', '.join((*DECIDING, *DESCRIBING))}; the smallest file of rules is:\n"
-                         f"{EXAMPLE}", source=place)  # fmt: skip
+        raise UsageError(f"must be a table of {', '.join((*DECIDING, *DESCRIBING))}; {_SMALLEST}", source=place)
     selectors: dict[str, tuple[Selector, ...]] = {}
     for kind, value in table.items():
         check_name("field", kind, (*DECIDING, *DESCRIBING, _LEARNT), source=place)

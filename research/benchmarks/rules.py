@@ -3,9 +3,10 @@
 For each site or template with at least eight pages with gold, rules are learnt from the labels and from the decisions
 of ``default`` on three quarters of the pages, and measured on the others, in four folds; so is a model adapted to the
 same pages. ``--from 5 10 20`` learns from so many pages instead, and measures on the others. ``--by-hand`` compares
-hand-written rules (the folder ``site-rules``) with ``default`` on the pages of all collections whose sites have some::
+hand-written rules (the folder ``site-rules``) with ``default`` on the pages of all collections whose sites have some.
+``--cost`` compares the CPU time of rules, on the pages of ``data/sites``, with that of the parse and of ``default``::
 
-    BLOCKML_CORPORA=DIR python -m research.benchmarks.rules [--from N …] [--by-hand]
+    BLOCKML_CORPORA=DIR python -m research.benchmarks.rules [--from N …] [--by-hand] [--cost]
 
 Scores are F1 of the bags of words of a page against its gold text. Intervals resample groups. In the rows "or
 default", ``default`` extracts refused groups, and pages from which the rules keep nothing, as a folder of models does.
@@ -18,9 +19,11 @@ import gzip
 import json
 import os
 import sys
+import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,12 +127,16 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             against = "labels" if "labels" in system else "decisions"
             if only and system in {"adapted", "labels or default", "decisions or default"}:
                 continue
-            chosen = [[row for row in own if not only or row[f"{against} accepted"]] for own in by_group.values()]
-            values = np.array([np.mean([row[system] for row in own]) for own in chosen if own])
-            gains = np.array([np.mean([row[system] - row["default"] for row in own]) for own in chosen if own])
+            # A group of which one fold is accepted has the page of another layout in that fold's test.
+            chosen = [own for own in by_group.values() if not only or all(row[f"{against} accepted"] for row in own)]
+            if not chosen:
+                continue
+            values = np.array([np.mean([row[system] for row in own]) for own in chosen])
+            gains = np.array([np.mean([row[system] - row["default"] for row in own]) for own in chosen])
             gain = bootstrap_mean(gains)
+            pages = f"accepted in all folds by {against}" if only else "all"
             found.append({
-                "system": system, "groups": len(values), "pages of": f"accepted by {against}" if only else "all",
+                "system": system, "groups": len(values), "pages of": pages,
                 "f1": round(float(values.mean()), 3), "difference": round(gain.mean, 3), "low": round(gain.low, 3),
                 "high": round(gain.high, 3),
             })  # fmt: skip
@@ -189,6 +196,31 @@ def by_hand(names: Sequence[str]) -> list[dict[str, Any]]:
     return rows
 
 
+def cost(rounds: int = 8) -> list[dict[str, Any]]:
+    """Return the CPU time of a page with rules and without, in turns: the median round, and its ratio to others."""
+    dataset = open_dataset(Path(__file__).resolve().parents[2] / "data" / "sites")
+    pages = [(page.load()[0], page.url) for page in dataset.pages]
+    rules, default = learn_rules(dataset, model="default").rules, trained("default")
+    ways: dict[str, Callable[..., object]] = {
+        "parse": blockml.parse,
+        "default": partial(blockml.extract, model=default),
+        "default with rules": partial(blockml.extract, model=default, rules=rules),
+        "rules:FILE": partial(blockml.extract, model=RulesExtractor(rules)),
+    }
+    times = defaultdict[str, list[float]](list)
+    for _ in range(rounds + 1):
+        for name, run in ways.items():
+            start = time.process_time()
+            for html, url in pages:
+                run(html, url=url)
+            times[name].append(1000 * (time.process_time() - start) / len(pages))
+    medians = {name: float(np.median(values[1:])) for name, values in times.items()}
+    return [
+        {"of": name, "ms": round(ms, 2), "of default": round(ms / medians["default"], 2), "rules": len(rules.names())}
+        for name, ms in medians.items()
+    ]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -200,7 +232,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only-rules", action="store_true", help="measure no adapted models and no rules on top")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="measure every Nth group only")
     parser.add_argument("--rows", metavar="FILE", help="also write the scores of each group and fold as JSON lines")
+    parser.add_argument("--cost", action="store_true", help="measure only the CPU time, on data/sites")
     arguments = parser.parse_args(argv)
+    if arguments.cost:
+        print_rows(cost(), "table")
+        return 0
     if not os.environ.get("BLOCKML_CORPORA"):
         note("set BLOCKML_CORPORA to the folder of the labelled corpora")
         return 2

@@ -1,9 +1,9 @@
 """Measure the gain of the default model from a site's template, for each site with several pages with gold.
 
-The template is learnt from the pages of the site, as by ``blockml predict --by-site``, and repeated texts are removed
-from what the model keeps. Sites are shown by the share of the words in kept lines that repeat, which a survey reports,
-and by their mean F1 without the template. A second table shows how well the confidence finds the pages whose F1 is
-below .8, without and with templates::
+The pages are one crawl of ``blockml predict --by-site``, which learns a template of each site and removes repeated
+texts from what the model keeps. Sites are shown by the share of the words in kept lines that repeat, which a survey
+reports, and by their mean F1 without the template. A second table shows how well the confidence finds the pages whose
+F1 is below .8, without and with templates::
 
     BLOCKML_CORPORA=DIR python -m research.benchmarks.survey_templates
 """
@@ -13,20 +13,20 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 import blockml
+from blockml.batch import Item
 from blockml.cli.output import note, print_rows
+from blockml.evaluation import bag_scores
 from blockml.evaluation.bootstrap import paired_difference
 from blockml.evaluation.calibration import rank_correlation
-from blockml.extractors.site.at_site import at_site
-from blockml.parsing import parse
 from blockml.surveying.lines import LEAST_PAGES_OF_LINE, LEAST_SHARE
-from blockml.templates.site import SiteTemplate
-from research.benchmarks.survey_pages import WITH_SITES, Predicted, by_group, predict_page, predicted
+from research.benchmarks.survey_pages import WITH_SITES, Predicted, by_group, predicted
 
 LEAST = 7
 #: Pages with a lower F1 are those that the confidence should find.
@@ -55,24 +55,29 @@ def repeated_share(pages: Sequence[Predicted]) -> float:
     return sum(n for n, repeats in words if repeats) / max(sum(n for n, _ in words), 1)
 
 
-def measure(name: str, pages: Sequence[Predicted]) -> Site:
-    """Learn the template of a site from its pages and extract them with it."""
-    extractor = blockml.load("default")
-    options = extractor.parsing.options()
-    parsed = [
-        parse(item.page.load()[0], url=item.page.url, charset=item.page.charset, **options) for item in pages[:50]
+def crawled(pages: Sequence[Predicted]) -> list[Predicted]:
+    """Extract the pages as one crawl by ``blockml.predict(by_site=True)``, which learns the template of each site."""
+    items = [
+        Item(str(number), html=item.page.load()[0], url=item.page.url, charset=item.page.charset, site=item.group)
+        for number, item in enumerate(pages)
     ]
-    adapted = at_site(extractor, SiteTemplate.learn(parsed, name=name))
-    found = [predict_page(item.collection, item.page, adapted) for item in pages]
-    after = [(item.f1, item.confidence) for item in found if item is not None]
+    records = blockml.predict(items, by_site=True, fields=("text", "confidence"))
+    return [
+        replace(item, text=found["text"], confidence=found["confidence"], f1=bag_scores(item.gold, found["text"]).f1)
+        for item, found in zip(pages, records, strict=True)
+    ]
+
+
+def site_of(name: str, before: Sequence[Predicted], after: Sequence[Predicted]) -> Site:
+    """Return the scores of the pages of a site without and with its template."""
     return Site(
         name,
-        pages[0].collection,
-        [item.f1 for item in pages],
-        [f1 for f1, _ in after],
-        [item.confidence for item in pages],
-        [sure for _, sure in after],
-        repeated_share(pages),
+        before[0].collection,
+        [item.f1 for item in before],
+        [item.f1 for item in after],
+        [item.confidence for item in before],
+        [item.confidence for item in after],
+        repeated_share(before),
     )
 
 
@@ -110,8 +115,10 @@ def confidence_row(kind: str, sites: Sequence[Site]) -> dict[str, object]:
 def run(pages: Sequence[Predicted]) -> int:
     """Measure the sites of predicted pages and print the tables."""
     sites = []
-    for name, items in by_group(pages, LEAST).items():
-        sites.append(measure(name, items))
+    groups = by_group(pages, LEAST)
+    after = iter(crawled([item for items in groups.values() for item in items]))
+    for name, items in groups.items():
+        sites.append(site_of(name, items, list(islice(after, len(items)))))
         gain = float(np.mean(sites[-1].after) - np.mean(sites[-1].before))
         note(
             f"{name}: {len(items)} pages, F1 {np.mean(sites[-1].before):.3f} {gain:+.3f}, "

@@ -17,6 +17,8 @@ from blockml.cli import main
 from blockml.errors import UsageError
 from blockml.extractors import Plain
 
+pytestmark = pytest.mark.exhaustive
+
 LINKED = (
     "<html><head>{head}</head><p>" + "Nine words of text that no link interrupts. " * 20 + "See <a href=b>more</a>."
 )

@@ -20,6 +20,8 @@ from blockml.batch import Item, find_inputs, read_items
 from blockml.batch.readers import Reading
 from tests.batch.archives import PAGE, tar_of, zip_of
 
+pytestmark = pytest.mark.exhaustive
+
 FILES = {
     "./site/a.html": PAGE,
     "site/sub/B.HTM.GZ": gzip.compress(PAGE),

@@ -40,6 +40,7 @@ def wall_clocks(source: str) -> Iterator[str]:
             yield from (f"time.{name.name}" for name in node.names if name.name in WALL_CLOCKS["time"])
 
 
+@pytest.mark.exhaustive
 def test_no_limit_depends_on_the_time_of_day() -> None:
     """Limits and measurements use monotonic clocks."""
     for path in PACKAGE.rglob("*.py"):

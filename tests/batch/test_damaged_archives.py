@@ -24,6 +24,8 @@ from blockml.batch.readers import warc as warc_reader
 from blockml.batch.run import predict_to_stream
 from blockml.extractors import Plain
 
+pytestmark = pytest.mark.exhaustive
+
 N_RECORDS = 12
 
 

@@ -11,7 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only"),
+    pytest.mark.exhaustive,
+]
 
 SIZE = (2 << 30) + 5
 #: Extra memory in bytes that a program may use: pages have at most 64 MB, lines of JSON three times as much.

@@ -38,6 +38,8 @@ from blockml.storage.names import is_device, safe_file_name
 from tests.batch.poison import Poison
 from tests.models import small_model
 
+pytestmark = pytest.mark.exhaustive
+
 
 def lines_file(path: Path, n: int, poisons: dict[int, str] | None = None) -> Path:
     """Write a JSON lines file with enough pages for several units of work."""

@@ -20,6 +20,8 @@ from blockml.batch.run import failures_path
 from tests.batch.poison import Poison
 from tests.batch.slow_reading import SlowReading
 
+pytestmark = pytest.mark.exhaustive
+
 N_GOOD = 1000
 #: Time limit in seconds: long enough for the largest page on a busy machine.
 SECONDS = 8.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -17,13 +18,16 @@ import pyarrow as pa
 import pytest
 
 import blockml
-from blockml.batch import BatchExtractor, Guard, Item, Options, predict_items
+from blockml.batch import BatchExtractor, Guard, Item, Options, PageExtractor, find_inputs, predict_items
+from blockml.batch.packing import JsonLines
 from blockml.batch.pool import WorkerError
-from blockml.batch.worker import Clock
+from blockml.batch.readers import Reading
+from blockml.batch.worker import Clock, Setup
 from blockml.errors import UsageError
 from blockml.extractors import Plain
 from blockml.parsing import Limits
 from blockml.records import RECORD
+from tests.batch.archives import EXAMPLES
 from tests.batch.poison import Poison
 
 FIELDS = [item.name for item in RECORD]
@@ -82,6 +86,7 @@ def test_a_failing_page_does_not_stop_the_others(tmp_path: Path, isolation: str)
     assert all(list(record) == FIELDS for record in result.values())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_poison_pages_fail_without_affecting_others(jobs: int) -> None:
@@ -111,6 +116,7 @@ def children() -> list[int]:
     return found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 def test_killed_workers_lose_no_page() -> None:
     """If a worker is killed from outside, another one extracts its pages."""
@@ -126,6 +132,7 @@ def test_killed_workers_lose_no_page() -> None:
     assert {record["status"] for record in result} == {"ok"}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 @pytest.mark.parametrize(("n", "jobs", "expected"), [(3, 4, 1), (300, 2, 2)])
 def test_no_more_workers_than_work(n: int, jobs: int, expected: int) -> None:
@@ -272,3 +279,24 @@ def test_a_list_of_pages_as_text() -> None:
     """Strings name files, so pages given as strings are refused with the remedy."""
     with pytest.raises(UsageError, match="give pages as bytes, or as dicts with the key html"):
         blockml.predict(["<p>Cats"])
+
+
+def test_workers_import_what_extraction_needs(tmp_path: Path) -> None:
+    """A worker of a WARC file or of page files loads neither data sets, nor templates, evaluation and training."""
+    (tmp_path / "a.html").write_text("<p>One", encoding="utf-8")
+    (tmp_path / "a.warc").write_bytes(EXAMPLES["WARC"])
+    units = list(find_inputs([str(tmp_path / "a.html"), str(tmp_path / "a.warc")]).units(Reading()))
+    setup = Setup(PageExtractor(blockml.load("default")), JsonLines(), Guard(), 1000)
+    code = (
+        "import pickle, sys; from blockml.batch.worker import Reading\n"
+        "setup, units = pickle.load(sys.stdin.buffer)\n"
+        "for unit in units:\n"
+        "    for item in unit.items(Reading(1000)): print(setup.pages.record(item).status)\n"
+        "print(*{name.split('.')[1] for name in sys.modules if name.startswith('blockml.')})"
+    )
+    run = subprocess.run(  # noqa: S603 (this Python)
+        [sys.executable, "-c", code], input=pickle.dumps((setup, units)), capture_output=True, check=True
+    )
+    *statuses, loaded = run.stdout.decode().splitlines()
+    assert statuses == ["ok", "ok"]
+    assert not {"datasets", "templates", "evaluation", "training", "reports", "cli"} & set(loaded.split())

@@ -317,6 +317,7 @@ def test_damaged_files_end_with_an_error(tmp_path: Path, suffix: str, compress: 
         assert len(items_of(path)) == n_before + 5000
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("value", [0, 255])
 def test_no_damaged_byte_of_a_parquet_file_crashes(tmp_path: Path, value: int) -> None:
     """No damaged byte crashes the process, although some would crash pyarrow."""
@@ -434,6 +435,7 @@ def test_pages_of_a_warc_file(tmp_path: Path, name: str) -> None:
         assert len(list(Inputs((str(path),)).units(Reading()))) > 2
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 299), st.sampled_from(["flip", "cut", "zero"]), st.randoms(use_true_random=False))
 def test_a_damaged_member_loses_only_its_record(
@@ -456,6 +458,7 @@ def test_a_damaged_member_loses_only_its_record(
     assert any(item.error for item in items)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("n_kept", [100, 1703, 1809, 1828])
 def test_no_record_far_after_a_damaged_member_is_lost(tmp_path: Path, n_kept: int) -> None:
     """Places of records and members agree after damage, so that no right length seems to extend past its member."""

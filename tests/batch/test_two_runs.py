@@ -17,6 +17,8 @@ from blockml.cli import main
 from blockml.storage.atomic import atomic_write
 from blockml.storage.lock import locked
 
+pytestmark = pytest.mark.exhaustive
+
 #: An extractor whose slow pages wait while a file named ``hold`` exists.
 SLOW = """
 import pathlib, time

@@ -79,6 +79,7 @@ def test_compressed_standard_input_is_decompressed() -> None:
     assert (by_zstandard.returncode, by_zstandard.stdout) == (0, b"zipped\n")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 @pytest.mark.parametrize(
     ("command", "code", "message"),

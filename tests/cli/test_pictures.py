@@ -14,6 +14,8 @@ from blockml.cli import main
 from blockml.extractors import model_names, trained
 from blockml.model import save_model
 
+pytestmark = pytest.mark.exhaustive
+
 DATA = Path(__file__).parents[2] / "data"
 SITE = DATA / "sites" / "harbour-courier"
 PAGE = SITE / "courier-article-04" / "page.html"

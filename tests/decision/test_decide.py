@@ -41,6 +41,7 @@ def test_a_lower_threshold_never_keeps_less(values: list[float], one: float, oth
     assert decided(values, 0).kept.all()
 
 
+@pytest.mark.exhaustive
 @given(messy_html, st.floats(0, 1), st.floats(0, 1), st.sets(st.sampled_from(list(Label))), st.data())
 def test_the_default_model_is_monotonic(
     html: str, one: float, other: float, include: set[Label], data: st.DataObject
@@ -63,6 +64,7 @@ def test_score_equal_to_the_threshold_is_kept(threshold: float) -> None:
     assert decision.reasons == (Reason.BELOW_THRESHOLD, Reason.ABOVE_THRESHOLD)
 
 
+@pytest.mark.exhaustive
 def test_no_threshold_leaves_a_confident_page_empty() -> None:
     """At 1 the best part stays of each page that 0.5 keeps with confidence, and nothing that 0.5 or 0.7 removes."""
     n_lowered = 0

@@ -54,6 +54,7 @@ def pages(sites: Dataset) -> list[PageRows]:
     return prepare_pages(sites.pages, "kim2013")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["kim2013", "kim2013-site", "boosted"])
 @pytest.mark.parametrize("by", ["page", "site"])
 def test_cross_val_score_reproduces_training(sites: Dataset, name: str, by: str) -> None:
@@ -285,7 +286,7 @@ def test_wrong_calls(sites: Dataset) -> None:
             BlockClassifier().set_params(**{wrong: 3})
     with pytest.raises(UsageError, match="'rate' must be a number from 1e-06 to 1, got 2"):
         BlockClassifier("boosted").set_params(recipe__learning_rate=2)
-    with pytest.raises(UsageError, match="choose one of: average_precision, f1, "):
+    with pytest.raises(UsageError, match="choose one of: accuracy, average_precision, "):
         block_scorer("f2")
 
 
@@ -311,6 +312,7 @@ folds = list(GroupFolds(2).split(pages, groups=page_groups(pages)))
 """
 
 
+@pytest.mark.exhaustive
 def test_a_strictly_typed_file_of_a_user_passes(tmp_path: Path) -> None:
     """``mypy --strict`` accepts a file that trains, fits, extracts and saves, and finds a wrong type in another."""
     pytest.importorskip("mypy")

@@ -22,6 +22,7 @@ blocks = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.25, 0.5,
 )
 
 
+@pytest.mark.exhaustive
 @given(blocks)
 def test_every_point_belongs_to_a_threshold(pairs: list[tuple[bool, float]]) -> None:
     """Precision, recall and average precision equal scikit-learn's at every threshold."""

@@ -30,7 +30,7 @@ pytest.importorskip("nh3")
 from blockml.labelling.server import LabelServer, _ranges
 
 DATA = Path(__file__).parents[2] / "data"
-pytestmark = [pytest.mark.enable_socket, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.enable_socket, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ from blockml.parsing.builder import DROPPED
 from blockml.parsing.decoding import decode
 from tests.reference import python_reference
 
+pytestmark = pytest.mark.exhaustive
+
 ARCHIVE = Path(__file__).with_name("html5lib-tests.zip")
 CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
 #: Elements whose text is not text of the page.

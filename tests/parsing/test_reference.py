@@ -34,9 +34,12 @@ from blockml.text.words import TOKENIZERS
 from tests.reference import python_reference
 from tests.strategies import messy_bytes, messy_html
 
-pytestmark = pytest.mark.skipif(
-    _kernel.compiled is None, reason="needs the C extension: there was no compiler, or BLOCKML_PURE is set"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        _kernel.compiled is None, reason="needs the C extension: there was no compiler, or BLOCKML_PURE is set"
+    ),
+    pytest.mark.exhaustive,
+]
 BACKENDS = ["lxml", *(["lexbor"] if find_spec("selectolax") else [])]
 needs_selectolax = pytest.mark.skipif("lexbor" not in BACKENDS, reason="needs selectolax")
 

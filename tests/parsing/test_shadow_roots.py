@@ -15,6 +15,8 @@ from blockml.parsing.backends import build
 from blockml.parsing.builder import NodesBuilder
 from blockml.parsing.shadow_roots import composed
 
+pytestmark = pytest.mark.exhaustive
+
 BACKENDS = ["lxml", "html5lib", *(["lexbor"] if find_spec("selectolax") else [])]
 NAMES = st.sampled_from(["", "a", "b"])
 

@@ -11,6 +11,8 @@ from lxml import etree
 
 from blockml.parsing.tags import tags
 
+pytestmark = pytest.mark.exhaustive
+
 #: Characters that make parsers read a name or a value in unexpected ways.
 ODD = "-_.:;@[`{|}~\\^!?#$%&()*+,0\x00\x01\x0b\x1f\x7f\x80\xa0éK\ufdd0\U0001f600\"'=<"
 NAME = st.builds("".join, st.lists(st.sampled_from(ODD + "abQZ/ \t\n\f\r"), max_size=12)) | st.just("y" * 70)

@@ -19,6 +19,8 @@ from blockml.datasets import open_dataset
 from tests.browser import SIZES, Watched, chromium, watched
 from tests.hostile import HOSTILE
 
+pytestmark = pytest.mark.exhaustive
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 

@@ -12,6 +12,8 @@ from research.fuzz import __main__ as fuzz
 from research.fuzz.mutations import mutated
 from research.fuzz.targets import TARGETS
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_first_inputs(target: str, tmp_path: Path) -> None:

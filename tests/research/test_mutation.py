@@ -13,6 +13,8 @@ import pytest
 from research.mutation.__main__ import TESTS, chosen
 from research.mutation.operators import mutants
 
+pytestmark = pytest.mark.exhaustive
+
 ROOT = Path(__file__).parents[2]
 SOURCE = '''"""A docstring."""
 LIMIT: int = 5

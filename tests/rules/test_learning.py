@@ -54,6 +54,7 @@ def test_rules_are_few_and_read_metadata() -> None:
     assert (result.title, result.metadata.authors) == ("Cat 1 rules", ("Ann Lee",))
 
 
+@pytest.mark.exhaustive
 def test_sites_of_data() -> None:
     """On the sites of the folder data, rules learnt from labels reach at least .93 in cross-validation."""
     found = learn_rules(blockml.open_dataset(SITES))

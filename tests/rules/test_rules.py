@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,14 @@ import pytest
 import blockml
 from blockml.batch import BatchExtractor
 from blockml.cli import main
-from blockml.errors import InputError, UsageError
-from blockml.extractors import Extractor
+from blockml.errors import BlockmlError, InputError, UsageError
+from blockml.extractors import Extractor, trained
 from blockml.extractors.by_rules import RulesExtractor
 from blockml.extractors.routed import RoutedExtractor, read_routed, write_routed
 from blockml.options import Options
 from blockml.page import Reason
 from blockml.rules import EXAMPLE, read_rules, tally_notes
+from blockml.rules.selectors import Mask, Selector, SelectorTree
 
 HTML = (
     "<title>Cats - The Daily</title><nav>Home</nav><article><h1>Cats</h1>"
@@ -211,6 +213,37 @@ def test_metadata_by_rules() -> None:
     assert blockml.extract(html, rules={"*": {"title": "h6"}}).title == blockml.extract(html).title
 
 
+@pytest.mark.parametrize("system", ["on top", "only rules", "folder"])
+def test_each_rule_is_matched_once(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Routing, extraction, decision, title and metadata of a page share the matches of its rules."""
+    calls, select = Counter[str](), Selector.select
+
+    def counted(selector: Selector, tree: SelectorTree) -> Mask:
+        calls[selector.text] += 1
+        return select(selector, tree)
+
+    monkeypatch.setattr(Selector, "select", counted)
+    rules = read_rules({"cats.example": {"within": "article", "drop": ".ad", "authors": ".note", "title": "h1"}})
+    base = trained("kim2013").model
+    model: Extractor = {
+        "on top": blockml.load("kim2013"),
+        "only rules": RulesExtractor(rules),
+        "folder": RoutedExtractor(base, by_rules=RulesExtractor(rules)),
+    }[system]
+    result = blockml.extract(HTML, url=URL, model=model, rules=rules if system == "on top" else None)
+    assert "Buy" not in result.text
+    assert (result.title, result.metadata.title) == ("Cats", "Cats")
+    assert calls == Counter([".ad", "article", ".note", "h1"])
+
+
+def test_a_title_by_rules_reads_no_other_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rules name no title, only the headline of the page is read."""
+    monkeypatch.setattr("blockml.metadata.metadata.page_metadata", lambda _: pytest.fail("metadata were read"))
+    for selector, title in ((".note", "The shop belongs"), ("h2", "Cats")):
+        result = blockml.extract(HTML, rules={"*": {"title": selector}})
+        assert (result.title or "").startswith(title)
+
+
 def test_a_rule_that_takes_most_of_a_page_is_remarked() -> None:
     """The warning names the rule."""
     result = blockml.extract(HTML.replace("class=ad", ""), url=URL, rules={"cats.example": {"drop": "article"}})
@@ -303,6 +336,26 @@ def test_a_folder_of_models_with_rules(tmp_path: Path) -> None:
     ]
     assert models[0].startswith("rules:rules.toml")
     assert models[1:] == [base.id] * 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('["*"]\ndrop = ".ad"\n', r"has only rules for \*, which route no page; give the file by --rules"),
+        ('["cats.example"]\ntitle = "h1"\n', "the rules of cats.example only read metadata"),
+        ("x [", "not a TOML file of rules .* the smallest one has two lines, .*cats.example.* and drop"),
+        (None, "is not a regular file, but has the name of the folder"),
+    ],
+)
+def test_rules_of_a_folder_that_have_no_effect_are_refused(tmp_path: Path, content: str | None, message: str) -> None:
+    """Nothing in a folder of models is ignored: a name that leads nowhere, and rules that route no page."""
+    write_routed(tmp_path, trained("kim2013").model, {}, [], {})
+    if content is None:
+        (tmp_path / "rules.toml").symlink_to(tmp_path / "nowhere")
+    else:
+        (tmp_path / "rules.toml").write_text(content)
+    with pytest.raises(BlockmlError, match=message):
+        read_routed(tmp_path)
 
 
 def test_comparisons_notice_changed_rules(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def output(folder: Path, writer: str) -> Path:
     return folder / places.get(writer, "output.jsonl")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("writer", WRITERS)
 def test_a_fault_leaves_the_old_file(tmp_path: Path, writer: str, fault: str) -> None:

@@ -23,6 +23,8 @@ from tools.synthetic_sites.annotate import link_targets
 from tools.synthetic_sites.handwritten import parse_handwritten
 from tools.synthetic_sites.prose import Writer, load_grammar, parse_grammar
 
+pytestmark = pytest.mark.exhaustive
+
 DATA = Path(__file__).parents[2] / "data"
 UNSEEN = {"script", "style", "template", "iframe", "noembed", "noframes"}
 

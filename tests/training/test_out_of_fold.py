@@ -26,6 +26,8 @@ from blockml.training.recipes import recipe
 from blockml.training.train import train_model
 from tests.training.test_adapt import BASE, site
 
+pytestmark = pytest.mark.exhaustive
+
 SITES = Path(__file__).parents[2] / "data" / "sites"
 
 

@@ -79,6 +79,7 @@ def test_all_columns_as_an_integer() -> None:
     assert len(trees.roots) == 3
 
 
+@pytest.mark.exhaustive
 def test_a_single_tree_decides_as_it_is_measured(tmp_path: Path) -> None:
     """A single tree in a recipe of ensembles has one threshold, tuned by cross-validation, and its card says so."""
     dataset = open_dataset(DATA / "sites")

@@ -101,6 +101,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     assert main(["evaluate", str(model), "--dataset", str(pages), "-o", str(tmp_path / "scores.jsonl")]) == 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 def test_terminated_training_leaves_nothing(tmp_path: Path) -> None:
     """SIGTERM also ends the processes of cross-validation, and no file is left."""

@@ -10,6 +10,8 @@ from blockml.page.bounds import MAX_RATIO, SPARE
 from research.benchmarks.hostile.outputs import OUTPUTS, extraction
 from research.benchmarks.hostile.shapes import OUTPUT_SHAPES
 
+pytestmark = pytest.mark.exhaustive
+
 SIZE = 15_000
 BOUNDED = [name for name in OUTPUTS if name != "view"]
 

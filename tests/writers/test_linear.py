@@ -8,6 +8,8 @@ import pytest
 
 import blockml
 
+pytestmark = pytest.mark.exhaustive
+
 BEFORE = "<p>The cat sat on the mat and looked at the rain that fell.</p>"
 AFTER = "<p>The dog lay in the sun and looked at the moon that rose.</p>"
 SIZE = 100_000

@@ -11,6 +11,8 @@ import pytest
 
 from blockml import _kernel
 
+pytestmark = pytest.mark.exhaustive
+
 #: The costliest shapes for each back end and output, from research/robustness.md.
 SHAPES = ("base of 2,000 characters", "deep paragraphs", "paragraphs in nested quotations")
 #: The smallest measurement counts, because the placement of objects by the allocator can only add to it.

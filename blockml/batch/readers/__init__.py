@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from blockml.archives.compression import DAMAGED, decompressed, open_decompressed, recognized
 from blockml.archives.kinds import InputKind, kind_by_start, kind_of, only_named, read_in_folders
@@ -26,15 +26,15 @@ from blockml.archives.suffixes import (
     split_compression,
 )
 from blockml.batch.items import Item
-from blockml.batch.readers.addresses import PageAddresses
 from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.pages import PageFile, file_size, labelled_page, page_file, page_units
 from blockml.batch.readers.warc import WarcRange, without_overlap
-from blockml.datasets import open_dataset
-from blockml.datasets.base import LabelledPage
-from blockml.datasets.corpus import find_table
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.text.public_suffixes import split_host
+
+if TYPE_CHECKING:
+    from blockml.batch.readers.addresses import PageAddresses
+    from blockml.datasets.base import LabelledPage
 
 __all__ = [
     "InputFile",
@@ -105,8 +105,7 @@ class Inputs:
             if name == _STDIN:
                 yield InputFile(path, Path(), Path())
             elif path.is_dir() and is_data_set(path):
-                for page in open_dataset(path).pages:
-                    yield InputFile(page.path, path, path, page)
+                yield from _labelled(path)
             elif path.is_dir():
                 yield from self._below(path if path.parts else path.resolve())  # the top of a glob is Path() too
             elif path.exists():
@@ -260,7 +259,9 @@ def _items(units: Iterator[Unit], reading: Reading) -> Iterator[Item]:
 
 def is_data_set(folder: Path) -> bool:
     """Return whether a folder has labelled pages whose ids are not their paths: a corpus, or page folders with gold."""
-    if find_table(folder) and (folder / "pages").is_dir():
+    from blockml.datasets.corpus import find_table
+
+    if (folder / "pages").is_dir() and find_table(folder):
         return True
     for place, folders, names in os.walk(folder):
         folders.sort()
@@ -269,6 +270,14 @@ def is_data_set(folder: Path) -> bool:
         if len(Path(place).relative_to(folder).parts) > 3:
             return False
     return False
+
+
+def _labelled(folder: Path) -> Iterator[InputFile]:
+    """Yield the pages of a data set."""
+    from blockml.datasets import open_dataset
+
+    for page in open_dataset(folder).pages:
+        yield InputFile(page.path, folder, folder, page)
 
 
 def _walk(folder: Path, passed_over: Counter[str]) -> Iterator[Path]:

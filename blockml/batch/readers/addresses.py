@@ -143,7 +143,7 @@ def _columns(names: list[str], path: Path) -> tuple[str, str]:
         column = next((plain[name] for name in legal if name in plain), None)
         if column is None:
             raise UsageError(
-                f"no column of {what}; the first row must have the names of the columns, one of them of: "
+                f"no column of {what}; the first row must have the names of the columns, one of which must be "
                 f"{', '.join(legal)}; found: {', '.join(names)}",
                 source=path,
             )

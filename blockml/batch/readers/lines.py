@@ -18,7 +18,7 @@ from blockml.archives.compression import DAMAGED, bounded_lines, compression_of,
 from blockml.archives.suffixes import name_text
 from blockml.batch.items import Item
 from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, RecordFields, Unit, printable
-from blockml.datasets.base import site_of
+from blockml.text.public_suffixes import split_host
 
 __all__ = ["LineBlock", "LineRange", "line_units", "page_of", "piped_lines"]
 
@@ -190,7 +190,7 @@ def page_of(line: bytes, length: int, default_id: str, fields: RecordFields) -> 
     html = row.get(fields.html)
     if not isinstance(html, bytes | str):
         return Item(page_id, url=url, error=f"the record has no string {fields.html!r}; --columns can name another")
-    return Item(page_id, html=html, url=url, charset="utf-8", site=site or site_of(url, ""))
+    return Item(page_id, html=html, url=url, charset="utf-8", site=site or split_host(url)[0])
 
 
 def _parse(line: bytes, field: str) -> Any:  # noqa: ANN401 (any JSON)

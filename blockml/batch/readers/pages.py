@@ -6,12 +6,15 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from blockml.archives.suffixes import is_page_of_folder, name_text, page_stem
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Reading, in_groups, printable
-from blockml.datasets.base import LabelledPage
 from blockml.errors import BlockmlError
+
+if TYPE_CHECKING:
+    from blockml.datasets.base import LabelledPage
 
 __all__ = ["PageFile", "PageFiles", "file_size", "labelled_page", "page_file", "page_units", "site_folder"]
 

@@ -10,8 +10,8 @@ from typing import Any
 from blockml.archives.suffixes import name_text
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, RecordFields, in_units, printable
-from blockml.datasets.base import site_of
 from blockml.errors import InputError, UsageError, needed
+from blockml.text.public_suffixes import split_host
 
 __all__ = ["RowGroup", "cell_text", "cell_value", "chosen_columns", "parquet_units", "row_item"]
 
@@ -138,7 +138,7 @@ def row_item(row: dict[str, Any], default_id: str, fields: RecordFields, limit: 
         if fields.html not in row:
             error = f"no column {fields.html!r}, only {', '.join(map(str, row))}; name the column that has the pages"
         return Item(page_id, url=url, error=error)
-    return Item(page_id, html=html[:limit], url=url, charset=charset, site=site or site_of(url, ""))
+    return Item(page_id, html=html[:limit], url=url, charset=charset, site=site or split_host(url)[0])
 
 
 def cell_text(value: object) -> str | None:

@@ -17,7 +17,7 @@ from blockml.archives.suffixes import name_text
 from blockml.archives.warc import Capture, is_zipped, next_record, piped_captures, warc_captures
 from blockml.batch.items import Item
 from blockml.batch.readers.base import Items, Reading, RecordFields, Unit, in_units, printable
-from blockml.datasets.base import site_of
+from blockml.text.public_suffixes import split_host
 
 __all__ = ["WarcRange", "arc_units", "piped_warc", "warc_units", "without_overlap"]
 
@@ -124,5 +124,5 @@ def _pages(name: str, captures: Iterable[Capture], reading: Reading) -> Iterator
             continue
         truncated = response.truncated and printable(response.truncated)
         html = response.body if response.codings else response.body[: reading.limit]
-        page = Item(page_id, None, html, url, response.charset, site_of(url, ""), None, truncated, response.codings)
+        page = Item(page_id, None, html, url, response.charset, split_host(url)[0], None, truncated, response.codings)
         yield page

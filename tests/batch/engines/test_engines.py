@@ -22,7 +22,10 @@ from blockml.errors import UsageError
 from blockml.extractors import resolve
 from tests.batch.engines.pages import FIELDS, GUARDED, expected, killer, killing_rows, rows, warc
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only")
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only"),
+    pytest.mark.exhaustive,
+]
 
 
 @pytest.fixture(scope="module")

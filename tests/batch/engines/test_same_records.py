@@ -22,6 +22,7 @@ from blockml.records import RECORD
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is limited on Linux only"),
     pytest.mark.enable_socket,
+    pytest.mark.exhaustive,
     pytest.mark.filterwarnings("ignore"),
 ]
 

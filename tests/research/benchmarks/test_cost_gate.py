@@ -12,6 +12,8 @@ import pytest
 
 from research.benchmarks import cost_gate
 
+pytestmark = pytest.mark.exhaustive
+
 
 def test_a_rise_beyond_the_tolerance_closes_the_gate() -> None:
     """Each number that rose is named with both values, small rises are not, and unpinned numbers are."""

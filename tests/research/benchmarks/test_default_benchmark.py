@@ -29,6 +29,8 @@ from research.benchmarks.default_parts import best_threshold, kept_by
 from research.benchmarks.default_study import Predictions, Study, split, training_rows, without_defects
 from research.benchmarks.default_trust import best_line, best_possible, spearman
 
+pytestmark = pytest.mark.exhaustive
+
 DATA = Path(__file__).parents[3] / "data"
 TINY = replace(recipe("default").but(n_trees=4), n_mlps=2)
 

@@ -10,6 +10,8 @@ import pytest
 
 from research.benchmarks.evidence import Scores, judge, paired
 
+pytestmark = pytest.mark.exhaustive
+
 PAGES, SEEDS = 150, 3
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from research.benchmarks.hostile import batches
 
+pytestmark = pytest.mark.exhaustive
+
 
 def seeded(seed: int) -> random.Random:
     """Random numbers that are the same each time."""

@@ -15,6 +15,8 @@ from research.benchmarks.hostile.shapes import SHAPES
 from research.benchmarks.hostile.systems import SYSTEMS
 from research.benchmarks.hostile.trial import ended
 
+pytestmark = pytest.mark.exhaustive
+
 #: The costliest shapes of each system, from research/robustness.md.
 COSTLIEST = {
     "blockml, lxml": (

@@ -16,6 +16,8 @@ from research.benchmarks.papers.content import precision_at
 from research.benchmarks.papers.nodes import frames
 from research.benchmarks.papers.thresholds import held_out_folds
 
+pytestmark = pytest.mark.exhaustive
+
 Output = pytest.CaptureFixture[str]
 
 

@@ -31,6 +31,8 @@ from research.benchmarks.speed.stages import REST, SHARED, TIMED, Stopwatch, wat
 from research.benchmarks.speed.subjects import floor, peers
 from research.benchmarks.speed.tables import cell, failed, markdown, stage_table, whole_table
 
+pytestmark = pytest.mark.exhaustive
+
 DATA = Path(__file__).parents[3] / "data"
 PAGE = Source((DATA / "pages" / "short-article" / "page.html").read_bytes(), "http://example.org/a")
 

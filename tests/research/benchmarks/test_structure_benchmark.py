@@ -11,6 +11,8 @@ from blockml.datasets import open_dataset
 from research.benchmarks import markdown_output, structure
 from tests.rendered import render_markdown
 
+pytestmark = pytest.mark.exhaustive
+
 DATA = Path(__file__).parents[3] / "data"
 HTML = (
     "<h1>Cats</h1><p>They rule.</p><ul><li>One<li>Two</ul><table><tr><td>a<td>b<tr><td>1<td>2</table>"

@@ -22,6 +22,8 @@ from research.benchmarks.templates.scale import mutated
 from research.benchmarks.templates.times import CURVES, picture
 from tests.templates.clustering.made import groups_apart
 
+pytestmark = pytest.mark.exhaustive
+
 DATA = Path(__file__).parents[3] / "data" / "sites"
 SITES = ("millbrook-hollow", "old-radio-bench", "patient-crumb")
 

@@ -15,6 +15,8 @@ from blockml.templates.clustering import mds
 from blockml.templates.clustering.mds import monotone_fit, stress
 from tests.templates.clustering.made import UNUSABLE, groups_apart, matrices, plane
 
+pytestmark = pytest.mark.exhaustive
+
 lengths = st.lists(st.integers(0, 20).map(float), min_size=1, max_size=12)
 
 

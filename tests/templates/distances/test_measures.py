@@ -18,6 +18,8 @@ from blockml.templates.distances.trees import _least_cost
 from tests.strategies import messy_html
 from tests.templates.distances import naive
 
+pytestmark = pytest.mark.exhaustive
+
 A = blockml.parse("<html><head></head><body><div><p>a</p><p>b</p></div><ul><li>x</li></ul></body></html>")
 B = blockml.parse("<html><head></head><body><div><p>a</p></div><div><a>z</a></div></body></html>")
 EMPTY = blockml.parse("")

@@ -25,6 +25,8 @@ from blockml.templates.frequency.vectors import element_counts
 from tests.templates.frequency import naive
 from tests.templates.frequency.strategies import COLUMNS, PARTS, assert_same, parse_all, site_pages, texts_page
 
+pytestmark = pytest.mark.exhaustive
+
 CATS = ("Home", "News", "Breaking: cats", "Cats rule.", "(c) 2008")
 PAGES_OF_TEXTS = [CATS, ("Home", "News", "Dogs", "Dogs bark.", "(c) 2008"), ("Home", "News", "Birds", "(c) 2008"),
            ("Home", "Sports", "Fish")]  # fmt: skip
