@@ -7,11 +7,13 @@ many. ``score`` writes the F1 of each page by one model, ``judge`` compares the 
     python -m research.benchmarks.evidence score MODEL -o scores/control-0.jsonl --collections l3s-gn1 cleaneval
     python -m research.benchmarks.evidence judge --control scores/control-*.jsonl --arm scores/arm-*.jsonl
 
-Pages are paired. The bootstrap draws seeds of both arms, and pages, or whole sites where they repeat. An arm is
-accepted if the mean over collections, each counting once, and the mean over pages both gain, the lower bounds of their
-95 % intervals are above -.0003, and no collection is significantly worse at 99 %. A ``--structural`` change, such as
-one that keeps tables whole, needs only the last. Texts that the gold ignores are not counted. A model must not have
-seen the pages that it is scored on: leave out training collections, or score a model of each fold on its own pages.
+Pages are paired. The bootstrap draws seeds of both arms, and pages, or whole sites where they repeat. A change of a
+rule has no models of its own: with ``--same-models`` the nth file of the arm comes from the model of the nth file of
+the control, and seeds are drawn in pairs. An arm is accepted if the mean over collections, each counting once, and
+the mean over pages both gain, the lower bounds of their 95 % intervals are above -.0003, and no collection is
+significantly worse at 99 %. A ``--structural`` change, such as one that keeps tables whole, needs only the last.
+Texts that the gold ignores are not counted. A model must not have seen the pages that it is scored on: leave out
+training collections, or score a model of each fold on its own pages.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ class Scores:
     control: _Floats  #: (n_control_seeds, n_pages)
     arm: _Floats  #: (n_arm_seeds, n_pages)
     site: NDArray[np.int64]  #: (n_pages,) number of the site of each page
+    same_models: bool = False  #: Whether scores of both arms with the same number come from the same model.
 
     def differences(self, random: np.random.Generator, resamples: int) -> tuple[_Floats, _Floats]:
         """Draw seeds and sites; return (resamples,) sums of the differences, and numbers of pages."""
@@ -59,11 +62,14 @@ class Scores:
             np.array([np.bincount(self.site, row, n_sites) for row in scores]) for scores in (self.arm, self.control)
         ]
         total, n_pages = np.zeros(resamples), np.zeros(resamples)
-        for number in range(resamples):
+        for resample in range(resamples):
             drawn = random.integers(0, n_sites, n_sites)
-            arm, control = (own[random.integers(0, len(own), len(own))].mean(axis=0) for own in sums)
-            total[number] = (arm - control)[drawn].sum()
-            n_pages[number] = sizes[drawn].sum()
+            seeds = [random.integers(0, len(own), len(own)) for own in sums]
+            arm, control = (
+                own[seeds[0 if self.same_models else number]].mean(axis=0) for number, own in enumerate(sums)
+            )
+            total[resample] = (arm - control)[drawn].sum()
+            n_pages[resample] = sizes[drawn].sum()
         return total, n_pages
 
     @property
@@ -160,7 +166,7 @@ def read(paths: Sequence[Path]) -> dict[tuple[str, str], tuple[str, list[float]]
     return {key: item for key, item in found.items() if len(item[1]) == len(paths)}
 
 
-def paired(control: Sequence[Path], arm: Sequence[Path]) -> dict[str, Scores]:
+def paired(control: Sequence[Path], arm: Sequence[Path], *, same_models: bool = False) -> dict[str, Scores]:
     """Return the scores of the pages that all files of both arms have, by collection."""
     one, other = read(control), read(arm)
     collections: dict[str, Scores] = {}
@@ -169,7 +175,7 @@ def paired(control: Sequence[Path], arm: Sequence[Path]) -> dict[str, Scores]:
         if keys:
             site = np.unique([one[key][0] for key in keys], return_inverse=True)[1].astype(np.int64)
             control_scores, arm_scores = (np.array([table[key][1] for key in keys]).T for table in (one, other))
-            collections[name] = Scores(control_scores, arm_scores, site)
+            collections[name] = Scores(control_scores, arm_scores, site, same_models)
     return collections
 
 
@@ -190,6 +196,7 @@ def main() -> int:
     judging.add_argument("--control", nargs="+", type=Path, required=True, help="a file for each seed")
     judging.add_argument("--arm", nargs="+", type=Path, required=True, help="a file for each seed")
     judging.add_argument("--structural", action="store_true", help="the change only must not be significantly worse")
+    judging.add_argument("--same-models", action="store_true", help="files are paired: only a rule has changed")
     arguments = parser.parse_args()
     if arguments.command == "score":
         if arguments.corpora is None:
@@ -205,7 +212,10 @@ def main() -> int:
         return 0
     if min(len(arguments.control), len(arguments.arm)) < MIN_SEEDS:
         parser.error(f"control and arm need at least {MIN_SEEDS} seeds each")
-    found = judge(paired(arguments.control, arguments.arm), structural=arguments.structural)
+    if arguments.same_models and len(arguments.control) != len(arguments.arm):
+        parser.error("--same-models needs as many files of the arm as of the control")
+    pages = paired(arguments.control, arguments.arm, same_models=arguments.same_models)
+    found = judge(pages, structural=arguments.structural)
     print(markdown([row._asdict() for row in found.rows]))
     print("accepted" if not found.objections else "not accepted:\n- " + "\n- ".join(found.objections))
     return int(bool(found.objections))

@@ -45,6 +45,16 @@ def test_noise_is_accepted_only_if_the_change_is_structural() -> None:
     assert judge(nothing, structural=True).objections == ()
 
 
+def test_seeds_of_a_rule_are_drawn_in_pairs() -> None:
+    """Models that differ from each other by much don't hide a small gain by a rule that each of them has."""
+    random = np.random.default_rng(0)
+    control = random.uniform(0.4, 0.9, PAGES) + np.array([[-0.03], [0.0], [0.03]])
+    arm = control + random.normal(0.004, 0.005, PAGES)
+    for same_models in (False, True):
+        found = judge({"a": Scores(control, arm, np.arange(PAGES), same_models)}, resamples=500)
+        assert bool(found.objections) is not same_models
+
+
 def test_pages_of_one_site_are_drawn_together() -> None:
     """The interval is wider if differences repeat within sites."""
     random = np.random.default_rng(0)
