@@ -98,6 +98,7 @@ class Outline:
         self.page = page
         self._elements: dict[UnitKind, NDArray[np.int64]] = {}
         self._units: dict[UnitKind, NDArray[np.int32] | None] = {}
+        self._line_elements: dict[int, int] = {}
 
     def elements(self, kind: UnitKind) -> NDArray[np.int64]:
         """Return (n_elements,) the nodes of the elements of a kind, in document order."""
@@ -140,10 +141,14 @@ class Outline:
 
     def line_element(self, node: int) -> int:
         """Return the nearest element, the node itself or around it, that starts a new line; 0 without one."""
-        nodes = self.page.nodes
-        while node > 0 and nodes.name(node) not in BREAKING:
+        nodes, known = self.page.nodes, self._line_elements
+        chain = []
+        while node > 0 and node not in known and nodes.name(node) not in BREAKING:
+            chain.append(node)
             node = nodes.parent.item(node)
-        return max(node, 0)
+        found = known.get(node, max(node, 0))
+        known.update(dict.fromkeys(chain, found))  # thousands of nodes may be in the same thousands of elements
+        return found
 
     def has_fields(self, element: int) -> bool:
         """Tell whether an element has fields of a form."""
