@@ -127,7 +127,7 @@ SANITIZED_TESTS := tests/parsing tests/features tests/predictors tests/decision 
 
 sanitized: $(VENV)/.installed
 	rm -rf $(OUT)/sanitized && mkdir -p $(OUT)/sanitized
-	cp -r blockml tests tools models data docs research hatch_build.py pyproject.toml $(OUT)/sanitized/
+	cp -r blockml tests tools models data docs research conftest.py hatch_build.py pyproject.toml $(OUT)/sanitized/
 	rm -f $(OUT)/sanitized/blockml/_kernel/*.so
 	cd $(OUT)/sanitized && ../../$(BIN)/python -c "from pathlib import Path; import hatch_build; \
 	  hatch_build.compiled(Path('.').resolve(), flags=tuple('$(SANITIZE)'.split()))"
@@ -135,7 +135,7 @@ sanitized: $(VENV)/.installed
 sanitize: sanitized
 	cd $(OUT)/sanitized && CI=true ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc \
 	  LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	  ../../$(BIN)/python -m pytest -q -p no:cacheprovider -n $(JOBS) -k "not without_memory" $(SANITIZED_TESTS)
+	  ../../$(BIN)/python -m pytest -q --exhaustive -p no:cacheprovider -n $(JOBS) -k "not without_memory" $(SANITIZED_TESTS)
 
 MINUTES ?= 5
 
@@ -206,7 +206,7 @@ test-pythons:
 	  name=$(OUT)/$$($$python -c "import platform; print(platform.python_version())")-venv; $$python -m venv --clear $$name && \
 	  $$name/bin/python -m pip install --quiet --upgrade pip && \
 	  $$name/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[all]" --group test && \
-	  $$name/bin/python -m pytest -n $(JOBS) -q || exit 1; \
+	  $$name/bin/python -m pytest --exhaustive -n $(JOBS) --dist worksteal -q || exit 1; \
 	done
 
 # The adapters of batches, in an environment of their own, since the engines' pins exclude each other's now and then.
@@ -218,7 +218,7 @@ $(OUT)/engines-venv/.installed: pyproject.toml
 	@touch $@
 
 engines: $(OUT)/engines-venv/.installed
-	$(OUT)/engines-venv/bin/python -m pytest -q tests/batch/engines tests/datasets/test_tables.py
+	$(OUT)/engines-venv/bin/python -m pytest -q --exhaustive tests/batch/engines tests/datasets/test_tables.py
 
 # The oldest dependencies, without the extension and with it. PURE limits the tests without it, OLDEST those with it.
 PURE ?=
@@ -233,9 +233,9 @@ $(OUT)/oldest-venv/.installed: pyproject.toml constraints-oldest.txt
 	@touch $@
 
 oldest: $(OUT)/oldest-venv/.installed
-	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) --dist worksteal -q $(PURE)
+	BLOCKML_PURE=1 $(OUT)/oldest-venv/bin/python -m pytest --exhaustive -n $(JOBS) --dist worksteal -q $(PURE)
 	$(OUT)/oldest-venv/bin/python -c "from pathlib import Path; import hatch_build; hatch_build.compiled(Path('.').resolve())"
-	$(OUT)/oldest-venv/bin/python -m pytest -n $(JOBS) --dist worksteal -q $(OLDEST)
+	$(OUT)/oldest-venv/bin/python -m pytest --exhaustive -n $(JOBS) --dist worksteal -q $(OLDEST)
 
 $(VENV)/.peers: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[compare,compare-more]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +14,7 @@ from blockml.features.feature_sets import FEATURE_SETS, feature_set, nominal_col
 from blockml.page import MAIN_LABELS, Label
 from blockml.parsing.options import ParsingOptions
 from blockml.predictors import PREDICTORS
+from blockml.training.tree_arrays import FlatTree
 
 
 class MatrixInputs(NamedTuple):
@@ -30,14 +31,15 @@ class Recipe:
 
     name: str
     features: str  #: Name of the feature set, or names of columns; see :func:`blockml.features.feature_set`.
-    #: ``cart``: scikit-learn's entropy tree; ``c45``: C4.5 as WEKA's J48; ``boosted``: scikit-learn's histogram
+    #: ``cart``: scikit-learn's entropy tree; ``boosted``: scikit-learn's histogram
     #: boosting; ``lightgbm``: LightGBM, which is faster. Otherwise a kind of :data:`blockml.predictors.PREDICTORS`
     #: whose class has a method ``fit``.
     learner: str
-    #: Parameters of the learner. Of a single tree: ``min_leaf`` (rows in a leaf) and ``confidence`` (of pessimistic
-    #: pruning; above 0.5 it prunes nothing). Of boosted trees:
+    #: Parameters of the learner. Of a single tree: ``min_leaf`` (rows in a leaf). Of boosted trees:
     #: :class:`blockml.training.hist_gradient_boosting.Boosting`.
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    #: Grows a single tree from the recipe, a matrix, labels and a seed, instead of a learner of blockml.
+    tree_learner: Callable[..., FlatTree] | None = None
     main: frozenset[Label] = MAIN_LABELS  #: Labels that count as content.
     parsing: ParsingOptions = field(default_factory=ParsingOptions)  #: Options of parsing, in training and prediction.
     #: Minimum score of blocks that single trees keep; None: tuned by :func:`blockml.training.tuning.tune`.
@@ -66,7 +68,7 @@ class Recipe:
     @property
     def is_ensemble(self) -> bool:
         """Whether an ensemble of predictors is trained, and not a single tree."""
-        return self.learner not in _SINGLE_TREES
+        return self.learner != "cart" and self.tree_learner is None
 
     @property
     def is_boosted(self) -> bool:
@@ -103,16 +105,18 @@ class Recipe:
             fields["features"] = read_columns(features)
         learner = fields.get("learner", self.learner)
         defaults = self.parameters if learner == self.learner else _DEFAULTS.get(str(learner), {})
-        settable = (*_SETTABLE, *_OF_SINGLE_TREES) if learner in _SINGLE_TREES else _SETTABLE
+        other = self if learner == self.learner else replace(self, learner=str(learner), tree_learner=None)
+        settable = _SETTABLE if other.is_ensemble else (*_SETTABLE, *_OF_SINGLE_TREES)
         for name in parameters:
             if name not in defaults:
                 raise UnknownNameError("recipe parameter", name, [*defaults, *settable])
-        return replace(self, parameters={**defaults, **parameters}, **fields).checked()
+        return replace(other, parameters={**defaults, **parameters}, **fields).checked()
 
     def checked(self) -> Recipe:
         """Return the recipe itself after checking it, as in :meth:`but`."""
         learners = [*_DEFAULTS, *(name for name, kind in PREDICTORS.items() if hasattr(kind, "fit"))]
-        check_name("learner", self.learner, learners)
+        if self.tree_learner is None:
+            check_name("learner", self.learner, learners)
         columns = feature_set(self.features).columns
         if nominal := nominal_columns(columns):
             one_hot = sorted(name for name, item in FEATURE_SETS.items() if not nominal_columns(item.columns))
@@ -142,7 +146,6 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "threshold": (0.001, 1.0),
     "shrinkage": (0.0, 1e9),
     "min_leaf": (1, 10**9),
-    "confidence": (0.001, 1.0),
     "n_trees": (1, 10_000),
     "leaves": (2, 1_000),
     "rate": (1e-6, 1.0),
@@ -162,19 +165,17 @@ _ALIASES: Mapping[str, str] = {
     "max_bin": "max_bins",
 }
 
-#: Learners of single trees.
-_SINGLE_TREES = ("cart", "c45")
 #: Fields of a recipe that may be set like parameters of its learner, and those that only single trees have.
 _SETTABLE, _OF_SINGLE_TREES = ("features", "learner"), ("threshold", "shrinkage")
 
-# Kim et al. 2013, section 4.3: J48's confidenceFactor 0.70, above which WEKA prunes nothing, and minNumObj 10.
-_KIM = {"min_leaf": 10, "confidence": 0.70}
+# Kim et al. 2013, section 4.3: J48's minNumObj 10; its confidenceFactor 0.70 prunes hardly anything.
+_KIM = {"min_leaf": 10}
 
 #: Tuned on WCXB, folds by site (research/studies/model-log.md).
 _BOOSTED = {"n_trees": 200, "leaves": 31, "rate": 0.07, "min_leaf": 40, "l2": 5.0, "max_features": 0.2, "max_bins": 63}
 
 #: Default parameters of learners.
-_DEFAULTS: Mapping[str, Mapping[str, Any]] = {"cart": _KIM, "c45": _KIM, "boosted": _BOOSTED, "lightgbm": _BOOSTED}
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {"cart": _KIM, "boosted": _BOOSTED, "lightgbm": _BOOSTED}
 
 _NOTES = (
     "Block types (headings, comments, related links, navigation, advertisements, footers) are learnt from the training "
@@ -197,8 +198,6 @@ _NOTES = (
 _RECIPES = (
     Recipe("kim2013", "kim2013-onehot", "cart", _KIM, source="Kim et al. 2013, sections 3.3 and 4.3"),
     Recipe("boilerpipe6", "boilerpipe6", "cart", _KIM, source="Kim et al. 2013, section 2.2: the paper's comparison"),
-    Recipe("kim2013-c45", "kim2013-onehot", "c45", _KIM, source="Kim et al. 2013 with the learner's own semantics"),
-    Recipe("boilerpipe6-c45", "boilerpipe6", "c45", _KIM, source="the same with six attributes"),
     Recipe("kim2013-site", "kim2013-site", "cart", _KIM, source="Kim et al. 2013 with other pages of the site"),
     Recipe(
         "boosted",

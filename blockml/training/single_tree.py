@@ -1,4 +1,4 @@
-"""Training of single trees with scikit-learn or C4.5."""
+"""Training of single trees with scikit-learn, or the learner of a recipe."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.features import site_pages
-from blockml.features.feature_sets import COLUMNS, feature_set, split_name
+from blockml.features.feature_sets import feature_set, split_name
 from blockml.features.site_pages import UNKNOWN
 from blockml.predictors.tree_ensemble import Trees
 from blockml.training.recipes import Recipe
-from blockml.training.tree_arrays import FlatTree, pessimistic_prune
+from blockml.training.tree_arrays import FlatTree
 
 _SITE_COLUMNS = frozenset(column.name for column in site_pages.COLUMNS)
 #: Column that has a value if other pages of the site are known.
@@ -38,7 +38,7 @@ def fit_tree(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_
     """
     if not len(main) or main.all() or not main.any():
         raise UsageError("training needs blocks of both classes, content and not content, also within each fold")
-    grow = partial(_cart, seed=seed) if recipe.learner == "cart" else _c45
+    grow = partial(recipe.tree_learner or _cart, seed=seed)
     columns = feature_set(recipe.features).columns
     of_site = np.array([split_name(name)[0] in _SITE_COLUMNS for name in columns])
     if not (matrix[:, of_site] != UNKNOWN).any():
@@ -107,45 +107,4 @@ def _cart(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_], 
     learner = DecisionTreeClassifier(
         criterion="entropy", min_samples_leaf=int(recipe.parameters["min_leaf"]), random_state=seed
     )
-    tree = FlatTree.from_sklearn(learner.fit(matrix, main))
-    confidence = float(recipe.parameters["confidence"])
-    # With a confidence above 0.5, pruning would only merge leaves with the same class at 0.5 and lose their different
-    # scores.
-    return tree if confidence > 0.5 else pessimistic_prune(tree, confidence)
-
-
-def _c45(recipe: Recipe, matrix: NDArray[np.float32], main: NDArray[np.bool_]) -> FlatTree:
-    """Fit C4.5 on nominal attributes, and rewrite its tree for the one-hot matrix."""
-    from blockml.training.c45 import C45Tree
-
-    attributes, nominal, numeric, one_hot = c45_attributes(recipe, matrix)
-    learner = C45Tree(
-        min_leaf=recipe.parameters["min_leaf"], confidence=recipe.parameters["confidence"], nominal=nominal
-    )
-    return learner.fit(attributes, main).to_binary(numeric, one_hot)
-
-
-def c45_attributes(
-    recipe: Recipe, matrix: NDArray[np.float32]
-) -> tuple[NDArray[np.float64], tuple[int, ...], dict[int, int], dict[tuple[int, int], int]]:
-    """Undo the one-hot encoding of the nominal attributes of a recipe's matrix, (n_rows, n_features).
-
-    Returns the attributes, (n_rows, n_attributes), the indices of the nominal ones, and the columns of the matrix by
-    numeric attribute and by nominal attribute and code.
-    """
-    columns = feature_set(recipe.features).columns
-    parts = [split_name(name) for name in columns]
-    attributes = list(dict.fromkeys((base, offset) for base, offset, _ in parts))
-    values = np.zeros((len(matrix), len(attributes)))
-    numeric: dict[int, int] = {}
-    one_hot: dict[tuple[int, int], int] = {}
-    for column, (base, offset, code) in enumerate(parts):
-        attribute = attributes.index((base, offset))
-        if code is None:
-            numeric[attribute] = column
-            values[:, attribute] = matrix[:, column]
-        else:
-            one_hot[attribute, code] = column
-            values[matrix[:, column] > 0, attribute] = code
-    nominal = tuple(i for i, (base, _) in enumerate(attributes) if COLUMNS[base].values)
-    return values, nominal, numeric, one_hot
+    return FlatTree.from_sklearn(learner.fit(matrix, main))

@@ -1,7 +1,4 @@
-"""Fitted single trees as flat arrays, and pessimistic pruning.
-
-Source: Quinlan 1993, *C4.5: Programs for Machine Learning*, chapter 4, as in J48 of WEKA.
-"""
+"""Fitted single trees as flat arrays."""
 
 from __future__ import annotations
 
@@ -12,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.training.c45_growing import SLACK, DoubleArray
-from blockml.training.pruning import PRUNE_SLACK, check_confidence, estimated_errors
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
 IntArray: TypeAlias = NDArray[np.int32]
+DoubleArray: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,48 +75,3 @@ def _undo_float32(threshold: DoubleArray) -> DoubleArray:
     above = np.nextafter(below, np.float32(np.inf))
     middle = (below.astype(np.float64) + above.astype(np.float64)) / 2.0
     return np.where(middle.astype(np.float32) == below, middle, np.nextafter(middle, -np.inf))
-
-
-def pessimistic_prune(tree: FlatTree, confidence: float = 0.25) -> FlatTree:
-    """Replace sub-trees by leaves where the pessimistic error estimate grows by at most 0.1.
-
-    For ``confidence`` see :func:`blockml.training.pruning.added_errors`: 0.25 is J48's default; the 0.70 of Kim et al.
-    2013 removes only splits that save no training error.
-
-    Raises
-    ------
-    UsageError
-        ``confidence`` is outside (0, 1].
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> noise = DecisionTreeClassifier(random_state=0).fit([[i] for i in range(20)], [0] * 12 + [1] + [0] * 7)
-    >>> tree = FlatTree.from_sklearn(noise)
-    >>> tree.value.size, pessimistic_prune(tree, 0.25).value.size, pessimistic_prune(tree, 0.70).value.size
-    (5, 1, 5)
-    """
-    check_confidence(confidence)
-    errors = tree.weight * np.minimum(tree.value, 1.0 - tree.value)
-    leaf = tree.left < 0
-    estimate = [estimated_errors(n, e, confidence) for n, e in zip(tree.weight.tolist(), errors.tolist(), strict=True)]
-    for node in reversed(range(leaf.size)):
-        if not leaf[node]:
-            as_tree = estimate[tree.left[node]] + estimate[tree.right[node]]
-            leaf[node] = estimate[node] <= as_tree + PRUNE_SLACK + SLACK
-            estimate[node] = estimate[node] if leaf[node] else as_tree
-    kept = np.zeros(leaf.size, dtype=np.bool_)
-    kept[0] = True
-    for node in range(leaf.size):
-        if kept[node] and not leaf[node]:
-            kept[[tree.left[node], tree.right[node]]] = True
-    number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
-    is_leaf, none = leaf[kept], np.int32(-1)
-    return FlatTree(
-        feature=np.where(is_leaf, none, tree.feature[kept]),
-        threshold=np.where(is_leaf, 0.0, tree.threshold[kept]),
-        left=np.where(is_leaf, none, number[tree.left[kept]]),
-        right=np.where(is_leaf, none, number[tree.right[kept]]),
-        value=tree.value[kept],
-        weight=tree.weight[kept],
-    )

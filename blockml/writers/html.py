@@ -32,6 +32,7 @@ from blockml.document.nodes import (
     Table,
     Term,
 )
+from blockml.page.absolute import absolute_addresses
 from blockml.page.bounds import Budget
 from blockml.text.addresses import is_safe
 
@@ -50,8 +51,9 @@ _TAGS = "tags"
 def write_fragment(document: Document, budget: Budget) -> str:
     """Write a document as HTML.
 
-    Addresses are those of the page, and formulas are TeX between brackets as MathJax reads them. Only the text of an
-    element is written if the budget does not pay for its tags; ``budget.warnings`` then has a warning.
+    Addresses are absolute if that of the page is known, and formulas are TeX between brackets as MathJax reads them.
+    Only the text of an element is written if the budget does not pay for its tags; ``budget.warnings`` then has a
+    warning.
 
     Examples
     --------
@@ -60,7 +62,7 @@ def write_fragment(document: Document, budget: Budget) -> str:
     >>> write_fragment(result.document, Budget(result.page))
     '<h1>A</h1><p>B <a href="/c">c</a> &lt;</p>'
     """
-    writer = _Writer(budget)
+    writer = _Writer(document, budget)
     writer.blocks(document.children)
     fragment = "".join(writer.out)
     is_plain = document.direction == "ltr" or not fragment
@@ -70,8 +72,9 @@ def write_fragment(document: Document, budget: Budget) -> str:
 class _Writer:
     """Pieces of HTML written so far."""
 
-    def __init__(self, budget: Budget) -> None:
-        self.budget, self.out = budget, list[str]()
+    def __init__(self, document: Document, budget: Budget) -> None:
+        self.absolute, self.budget = absolute_addresses(document.base_url, budget), budget
+        self.out: list[str] = []
 
     def element(self, name: str, attributes: str, write: Callable[[Any], None], inner: object) -> None:
         """Write an element and what is in it, or only that."""
@@ -98,21 +101,24 @@ class _Writer:
             elif isinstance(item, Span):
                 self.element(item.mark.value, "", self.inline, item.content)
             elif isinstance(item, Link):
-                self._link(item.address, item.content)
+                self._link(item.address, item.content, self.absolute)
             elif isinstance(item, NoteReference):
                 self._link(f"#{item.anchor}", item.content)
             elif isinstance(item, Picture):
-                if is_safe(item.address):
+                address = self.absolute(item.address)
+                if address and is_safe(address):
                     alt = f' alt="{escape(item.alt)}"' if item.alt else ""
-                    self.void("img", f' src="{escape(item.address)}"{alt}')
+                    self.void("img", f' src="{escape(address)}"{alt}')
             else:
                 self._formula(item.tex, display=item.display)
 
-    def _link(self, address: str, content: Iterable[Inline]) -> None:
+    def _link(self, address: str, content: Iterable[Inline], absolute: Callable[[str], str] | None = None) -> None:
         if len(address) > self.budget.left:  # not read, or each of its links would read it again
             self.budget.leave_out(_TAGS)
             self.inline(content)
-        elif is_safe(address):
+            return
+        address = address if absolute is None else absolute(address)
+        if address and is_safe(address):
             self.element("a", f' href="{escape(address)}"', self.inline, content)
         else:
             self.inline(content)

@@ -80,7 +80,7 @@ def run(path: Path, tree: ast.Module, tests: Sequence[str]) -> bool:
     os.dup2(nowhere, 2)
     sys.meta_path.insert(0, _Finder(".".join(path.with_suffix("").parts), path.resolve(), tree))
     # Plain assertions, because pytest would load the original module to rewrite its assertions.
-    options = ["-x", "-q", "--assert=plain", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    options = ["-x", "-q", "--exhaustive", "--assert=plain", "-p", "no:xdist", "-p", "no:cacheprovider"]
     os._exit(int(pytest.main([*options, *tests, str(path)])))
 
 

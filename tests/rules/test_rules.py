@@ -37,9 +37,9 @@ def test_the_smallest_file(tmp_path: Path) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(EXAMPLE)
     html = HTML.replace("class=ad", "class=newsletter")
-    assert "Buy" in blockml.extract(html, url=URL).text
-    assert "Buy" not in blockml.extract(html, url=URL, rules=path).text
-    assert "Buy" in blockml.extract(html, url="https://dogs.example/", rules=path).text
+    assert "Buy" in blockml.extract(html, url=URL, model="plain").text
+    assert "Buy" not in blockml.extract(html, url=URL, model="plain", rules=path).text
+    assert "Buy" in blockml.extract(html, url="https://dogs.example/", model="plain", rules=path).text
 
 
 @pytest.mark.parametrize(

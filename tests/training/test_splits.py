@@ -201,7 +201,7 @@ def test_leaves_have_ten_rows(table: BlockTable) -> None:
 
 def test_recipe_parameters_are_checked() -> None:
     """A misspelt parameter is refused instead of silently using the default."""
-    with pytest.raises(UnknownNameError, match="unknown recipe parameter 'leaf'; choose one of: confidence, features"):
+    with pytest.raises(UnknownNameError, match="unknown recipe parameter 'leaf'; choose one of: features, learner"):
         recipe("kim2013").but(leaf=3)
     with pytest.raises(UsageError, match="'min_leaf'"):
         recipe("kim2013").but(min_leaf="many")
@@ -214,7 +214,7 @@ def test_another_learner_starts_with_its_own_parameters() -> None:
     boosted = recipe("default").but(learner="boosted", leaves=5)
     assert boosted.parameters == {**recipe("boosted").parameters, "leaves": 5}
     assert recipe("boosted").but(learner="cart").parameters == recipe("kim2013").parameters
-    with pytest.raises(UnknownNameError, match="unknown learner 'svm'; choose one of: boosted, c45, cart, lightgbm"):
+    with pytest.raises(UnknownNameError, match="unknown learner 'svm'; choose one of: boosted, cart, lightgbm"):
         recipe("kim2013").but(learner="svm")
 
 
@@ -304,15 +304,7 @@ def test_few_pages_mean_fewer_folds(dataset: Dataset) -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters",
-    [
-        {"threshold": 0},
-        {"threshold": "abc"},
-        {"shrinkage": -5},
-        {"min_leaf": 0},
-        {"confidence": 2},
-        {"features": "kim2013"},
-    ],
+    "parameters", [{"threshold": 0}, {"threshold": "abc"}, {"shrinkage": -5}, {"min_leaf": 0}, {"features": "kim2013"}]
 )
 def test_values_outside_their_range_are_refused(parameters: dict[str, object]) -> None:
     """Values out of range are refused before training."""

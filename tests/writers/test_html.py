@@ -197,3 +197,11 @@ def test_code_whose_lines_are_elements_keeps_empty_lines(code: str, written: str
     """Such code is written as its lines, without columns of line numbers."""
     page = blockml.parse(code)
     assert render_html(page, [True] * len(page.blocks)) == written
+
+
+def test_addresses_are_absolute() -> None:
+    """Addresses are those that a reader of the fragment can follow; links to notes stay within it."""
+    page = "<p>Cats <a href=/x>rule</a><a href='#n1'>1</a>. <img src=a.png alt=cat></p><p id=n1>Ask one.</p>"
+    result = blockml.extract(page, url="https://cats.example/d/p.html", model="plain")
+    found = re.findall(r'(?:href|src)="([^"]*)"', blockml.render(result, "html"))
+    assert found == ["https://cats.example/x", "#n1", "https://cats.example/d/a.png"]

@@ -21,6 +21,7 @@ from blockml.training.recipes import Recipe, recipe
 from blockml.training.splits import PROTOCOLS, n_groups
 from blockml.training.table import BlockTable, build_table
 from research.benchmarks.papers.common import corpus, pooled_counts, pooled_f1, show, signed, spread
+from research.c45 import C45_RECIPES, c45_attributes
 
 __all__ = ["NEAREST", "classes_section", "readings_section", "varied_section"]
 
@@ -114,8 +115,9 @@ def readings_section(corpora: Path | None, jobs: int) -> None:
     show("25 attributes, scikit-learn's tree, folds over blocks; all classes but supplement", rows)
     rows = []
     for title, main in (("all but supplement", NEAREST), ("headline, full text, supplement", MAIN_LABELS)):
-        for name in ("kim2013", "boilerpipe6", "kim2013-c45", "boilerpipe6-c45"):
-            chosen = replace(recipe(name), main=frozenset(main))
+        recipes = {**{name: recipe(name) for name in ("kim2013", "boilerpipe6")}, **C45_RECIPES}
+        for name, named in recipes.items():
+            chosen = replace(named, main=frozenset(main))
             table = build_table([dataset], chosen, jobs=jobs)
             row: dict[str, object] = {"main content": title, "recipe": name}
             for protocol in PROTOCOLS:
@@ -134,11 +136,8 @@ def _three(scores: BlockScores) -> dict[str, float]:
 
 def _show_pruning(dataset: Dataset, jobs: int) -> None:
     """Print the leaves of C4.5 on all blocks, with each step of pruning."""
-    from blockml.training.single_tree import c45_attributes
-
     rows: list[dict[str, object]] = []
-    for name in ("kim2013-c45", "boilerpipe6-c45"):
-        chosen = recipe(name)
+    for name, chosen in C45_RECIPES.items():
         table = build_table([dataset], chosen, jobs=jobs)
         rows += [{"recipe": name, **row} for row in _leaves(*c45_attributes(chosen, table.matrix)[:2], table.main)]
     show("Leaves of C4.5 on all blocks of headline, full text and supplement", rows)
@@ -148,8 +147,8 @@ def _leaves(
     matrix: NDArray[np.float64], nominal: tuple[int, ...], main: NDArray[np.bool_]
 ) -> Iterator[dict[str, object]]:
     """Count the leaves after growing, after collapsing and after pruning at several confidence factors."""
-    from blockml.training.c45_growing import Node, Sample, grow
-    from blockml.training.pruning import collapse, prune
+    from research.c45.growing import Node, Sample, grow
+    from research.c45.pruning import collapse, prune
 
     def n_leaves(root: Node) -> int:
         return sum(not node.children and node.weight > 0 for node in root.preorder())

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from blockml.errors import UsageError
-from blockml.training.c45_growing import Node, Sample, grow
-from blockml.training.pruning import added_errors, collapse, prune
-from blockml.training.tree_arrays import FlatTree, pessimistic_prune
+from blockml.training.tree_arrays import FlatTree
+from research.c45.growing import Node, Sample, grow
+from research.c45.pruning import added_errors, collapse, pessimistic_prune, prune
 
 SEEDS = st.integers(0, 2**32 - 1)
 

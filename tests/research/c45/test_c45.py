@@ -7,6 +7,7 @@ import math
 import pickle
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,22 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
+import blockml
+from blockml.datasets import open_dataset
 from blockml.errors import UsageError
-from blockml.training.c45 import C45Tree
-from blockml.training.c45_growing import min_split
-from blockml.training.pruning import added_errors
+from blockml.extractors import TrainedExtractor
+from blockml.model import save_model
+from blockml.training.cross_validation import cross_validate
+from blockml.training.fitting import fit_model
+from blockml.training.recipes import recipe
+from blockml.training.table import build_table
 from blockml.training.tree_arrays import FlatTree
+from research.c45 import C45_RECIPES, grow_c45
+from research.c45.growing import min_split
+from research.c45.pruning import added_errors
+from research.c45.tree import C45Tree
+
+DATA = Path(__file__).parents[3] / "data"
 
 # --- a slow C4.5, written row by row --------------------------------------------------------------------------------
 
@@ -524,3 +536,29 @@ def test_a_deep_tree_needs_no_recursion() -> None:
         depth += 1
     assert depth > sys.getrecursionlimit()
     assert tree.predict(matrix[:6]).tolist() == [0, 1] * 3
+
+
+# --- recipes ------------------------------------------------------------------------------------------------------
+
+
+def test_recipes_of_c45_are_cross_validated_and_extract(tmp_path: Path) -> None:
+    """A recipe with a learner of its own is tuned, cross-validated and saved as one of blockml's."""
+    dataset = open_dataset(DATA / "pages")
+    for name, chosen in C45_RECIPES.items():
+        table = build_table([dataset], chosen)
+        found = cross_validate(table, chosen, "block", n_folds=3)
+        usual = cross_validate(table, recipe(name.removesuffix("-c45")), "block", n_folds=3)
+        assert abs(found.block_scores(table).f1 - usual.block_scores(table).f1) < 0.1
+        assert (found.scores != usual.scores).any()
+        model = fit_model(table, chosen, 0)
+        save_model(model, tmp_path / f"{name}.blockml")
+        html = dataset.pages[0].load()[0]
+        kept = [
+            blockml.extract(html, model=item).kept.tolist()
+            for item in (TrainedExtractor(model), tmp_path / f"{name}.blockml")
+        ]
+        assert kept[0] == kept[1]
+    changed = C45_RECIPES["kim2013-c45"].but(min_leaf=5, threshold=0.4)
+    assert (changed.tree_learner, changed.parameters["min_leaf"]) == (grow_c45, 5)
+    assert not changed.is_ensemble
+    assert changed.but(learner="cart").tree_learner is None

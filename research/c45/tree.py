@@ -2,7 +2,7 @@
 
 Unlike scikit-learn's trees, nominal columns get one branch per value, tests are chosen by gain ratio among those of at
 least average gain, numeric tests are penalised for their number of possible cuts, and the grown tree is pruned by
-error estimates (:mod:`blockml.training.pruning`).
+error estimates (:mod:`research.c45.pruning`).
 
 Sources: Quinlan 1993, *C4.5: Programs for Machine Learning*; Quinlan 1996, *Improved use of continuous attributes in
 C4.5* (the correction for numeric tests); J48 of WEKA, the learner of Kim et al. 2013, sections 3.3 and 4.3.
@@ -20,16 +20,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from blockml.errors import UsageError
-from blockml.training.c45_growing import SLACK, DoubleArray, Rows, Sample, grow
-from blockml.training.pruning import check_confidence, collapse, prune
 from blockml.training.tree_arrays import FlatTree
+from research.c45.growing import SLACK, DoubleArray, Rows, Sample, grow
+from research.c45.pruning import check_confidence, collapse, prune
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from blockml.training.c45_growing import Node
+    from research.c45.growing import Node
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +86,7 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
     min_leaf
         J48's ``minNumObj``, ≥ 1: training weight that at least two branches of a test must hold.
     confidence
-        J48's ``confidenceFactor`` in (0, 1]; see :func:`~blockml.training.pruning.added_errors`. Above 0.5, pruning
+        J48's ``confidenceFactor`` in (0, 1]; see :func:`~research.c45.pruning.added_errors`. Above 0.5, pruning
         compares plain training errors.
     collapse
         Whether sub-trees that save no training error are removed before pruning.

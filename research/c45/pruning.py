@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from blockml.errors import UsageError
-from blockml.training.c45_growing import SLACK
+from blockml.training.tree_arrays import FlatTree
+from research.c45.growing import SLACK
 
 if TYPE_CHECKING:
-    from blockml.training.c45_growing import Node, Rows, Sample
+    from research.c45.growing import Node, Rows, Sample
 
 # Sub-trees that save fewer training errors are collapsed (C4.5).
 COLLAPSE_SLACK = 1e-3
@@ -86,7 +87,7 @@ def collapse(root: Node) -> None:
 
     Examples
     --------
-    >>> from blockml.training.c45_growing import Node
+    >>> from research.c45.growing import Node
     >>> sons = (Node(np.array([0]), (1.0, 0.0)), Node(np.array([1]), (1.0, 0.0)))
     >>> root = Node(np.array([0, 1]), (2.0, 0.0), feature=0, threshold=0.5, children=sons)
     >>> collapse(root)
@@ -169,3 +170,48 @@ def _add_rows(root: Node, rows: Rows, sample: Sample) -> None:
         node.counts = (node.counts[0] + negative, node.counts[1] + positive)
         node.rows = np.concatenate([node.rows, extra])
         node.estimate = math.nan
+
+
+def pessimistic_prune(tree: FlatTree, confidence: float = 0.25) -> FlatTree:
+    """Replace sub-trees by leaves where the pessimistic error estimate grows by at most 0.1.
+
+    For ``confidence`` see :func:`added_errors`: 0.25 is J48's default; the 0.70 of Kim et al.
+    2013 removes only splits that save no training error.
+
+    Raises
+    ------
+    UsageError
+        ``confidence`` is outside (0, 1].
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> noise = DecisionTreeClassifier(random_state=0).fit([[i] for i in range(20)], [0] * 12 + [1] + [0] * 7)
+    >>> tree = FlatTree.from_sklearn(noise)
+    >>> tree.value.size, pessimistic_prune(tree, 0.25).value.size, pessimistic_prune(tree, 0.70).value.size
+    (5, 1, 5)
+    """
+    check_confidence(confidence)
+    errors = tree.weight * np.minimum(tree.value, 1.0 - tree.value)
+    leaf = tree.left < 0
+    estimate = [estimated_errors(n, e, confidence) for n, e in zip(tree.weight.tolist(), errors.tolist(), strict=True)]
+    for node in reversed(range(leaf.size)):
+        if not leaf[node]:
+            as_tree = estimate[tree.left[node]] + estimate[tree.right[node]]
+            leaf[node] = estimate[node] <= as_tree + PRUNE_SLACK + SLACK
+            estimate[node] = estimate[node] if leaf[node] else as_tree
+    kept = np.zeros(leaf.size, dtype=np.bool_)
+    kept[0] = True
+    for node in range(leaf.size):
+        if kept[node] and not leaf[node]:
+            kept[[tree.left[node], tree.right[node]]] = True
+    number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    is_leaf, none = leaf[kept], np.int32(-1)
+    return FlatTree(
+        feature=np.where(is_leaf, none, tree.feature[kept]),
+        threshold=np.where(is_leaf, 0.0, tree.threshold[kept]),
+        left=np.where(is_leaf, none, number[tree.left[kept]]),
+        right=np.where(is_leaf, none, number[tree.right[kept]]),
+        value=tree.value[kept],
+        weight=tree.weight[kept],
+    )
