@@ -214,8 +214,8 @@ def main() -> int:
         parser.error(f"control and arm need at least {MIN_SEEDS} seeds each")
     if arguments.same_models and len(arguments.control) != len(arguments.arm):
         parser.error("--same-models needs as many files of the arm as of the control")
-    pages = paired(arguments.control, arguments.arm, same_models=arguments.same_models)
-    found = judge(pages, structural=arguments.structural)
+    collections = paired(arguments.control, arguments.arm, same_models=arguments.same_models)
+    found = judge(collections, structural=arguments.structural)
     print(markdown([row._asdict() for row in found.rows]))
     print("accepted" if not found.objections else "not accepted:\n- " + "\n- ".join(found.objections))
     return int(bool(found.objections))
