@@ -19,6 +19,7 @@ _MIN_CUT, _MAX_SHOWN, _MAX_NAMED = 3, 40, 5
 _COMPLETED: Mapping[Reason, str] = {
     Reason.KEPT_WITH_LIST: "kept whole",
     Reason.KEPT_WITH_LEAD_IN: "kept whole",
+    Reason.KEPT_WITH_TABLE: "kept whole",
     Reason.REMOVED_WITH_LIST: "left out whole",
 }
 

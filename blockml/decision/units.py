@@ -207,6 +207,8 @@ def complete(
     page = Completed(outline, scores, probabilities, threshold, kept.copy())
     n_kept = np.count_nonzero(kept)
     if n_kept and n_kept < len(kept):
+        if outline.data_table is not None:
+            _complete_tables(page, outline.data_table)
         if outline.plain_list is not None:
             _complete_lists(page, outline.plain_list)
         _complete_lines(page)
@@ -216,6 +218,16 @@ def complete(
         if heading is not None:
             _complete_headings(page, heading)
     return page
+
+
+def _complete_tables(page: Completed, table: NDArray[np.int32]) -> None:
+    """Keep data tables below the threshold if the probabilities of half of their words reach it."""
+    rows = (table >= 0).nonzero()[0]
+    _, number = np.unique(table[rows], return_inverse=True)
+    words = page.words[rows]
+    is_likely = page.probabilities[rows] >= np.float32(page.threshold)
+    total, likely = np.bincount(number, words), np.bincount(number, words * is_likely)
+    page.keep(rows[((2 * likely >= total) & (likely > 0))[number]], Reason.KEPT_WITH_TABLE)
 
 
 def _complete_lists(page: Completed, plain: NDArray[np.int32]) -> None:

@@ -167,6 +167,16 @@ def test_no_threshold_empties_a_confident_page(threshold: float) -> None:
     assert [reason.keeps for reason in found.reasons] == found.kept.tolist()
 
 
+@pytest.mark.parametrize(("likely", "is_kept"), [(0.6, True), (0.4, False)])
+def test_a_table_half_of_whose_words_are_likely_is_kept(likely: float, *, is_kept: bool) -> None:
+    """A table whose labels are less likely than its values isn't lost with them."""
+    page = blockml.parse("<p>Text here.<table><tr><th>Size<th>Price<tr><td>small<td>ten</table>")
+    probabilities = np.array([0.9, 0.1, likely, 0.1, likely], np.float32)
+    scores = np.array([0.9, 0.2, 0.2, 0.2, 0.2], np.float32)
+    found = complete(Outline(page), scores, probabilities, 0.5, scores >= 0.5)
+    assert found.kept.tolist() == [True] + [is_kept] * 4
+
+
 @pytest.mark.parametrize("first", [0.9, 0.55, 0.3])
 def test_an_announced_list_is_kept_at_each_lower_threshold(first: float) -> None:
     """A list that is kept because a line announces it does not lose items at a lower threshold that keeps some."""
@@ -214,7 +224,7 @@ def test_completed_units_are_named() -> None:
     rows = "".join(f"<table><tr><th>Size {number}<tr><td>ten<td>two</table>" for number in range(7))
     outline = Outline(blockml.parse(f"<p>Text{rows}<ul><li>Home<li>Shop</ul>"))
     changes = [
-        (Reason.KEPT_WITH_LEAD_IN, np.arange(2, 22)),
+        (Reason.KEPT_WITH_TABLE, np.arange(2, 22)),
         (Reason.KEPT_WITH_TEXT, np.array([0])),
         (Reason.REMOVED_WITH_LIST, np.array([23])),
     ]
