@@ -355,8 +355,10 @@ def test_flags_are_inherited(backend: str, html: str) -> None:
     }
     for node in range(len(nodes)):
         path = path_of(nodes, node)
+        around = {nodes.name(above) for above in path}
         for flag, holders in names.items():
-            assert bool(nodes.flags[node] & flag) == bool(holders & {nodes.name(above) for above in path})
+            is_reading = flag == Flag.HEAD and {"ruby", "rt"} <= around  # left out of texts by the same flag
+            assert is_reading or bool(nodes.flags[node] & flag) == bool(holders & around)
         styles = [nodes.attributes[above].get("style", "").lower().replace(" ", "") for above in path]
         hidden = any("hidden" in nodes.attributes[above] for above in path)
         hidden |= any("display:none" in style or "visibility:hidden" in style for style in styles)
