@@ -1,7 +1,8 @@
-"""Hidden copies: elements that no reader sees, with text that the page shows elsewhere.
+"""Hidden copies: elements that no reader sees, and fields, with text that the page shows elsewhere.
 
 Most hidden text is content that a click or a script shows. A copy for printing, for a small screen or for a dialog
 isn't read twice, and its lines are often divided in another way, so that no line of it is equal to a visible one.
+Highlighters of code keep its source in a ``textarea``, from which it is copied.
 
 Repeated text stays if it is most of the text: rows of a table repeat values, and tabs with one example in several
 languages repeat sentences.
@@ -20,7 +21,7 @@ from blockml.text.tokens import token_lists
 
 __all__ = ["hidden_blocks", "hidden_copies", "is_most"]
 
-_HIDDEN = int(Flag.HIDDEN)
+_HIDDEN, _FIELD = int(Flag.HIDDEN), "textarea"
 #: Words of the sequences that are compared, and the share of them that must be visible elsewhere (our choices).
 _SEQUENCE, _MIN_SHARE = 3, 0.5
 #: Sequences that are looked for at first.
@@ -33,8 +34,19 @@ _MAX_WORDS = 200_000
 
 
 def hidden_blocks(page: Page) -> NDArray[np.bool_] | None:
-    """Return (n_blocks,) which blocks are hidden by an attribute or an inline style; None without any."""
-    return (page.blocks.flags & _HIDDEN) > 0 if page.blocks.any_flag(_HIDDEN) else None
+    """Return (n_blocks,) which blocks are hidden by an attribute or an inline style, or in fields; None without any."""
+    if not page.blocks.any_flag(_HIDDEN) and _FIELD not in page.nodes.names:
+        return None
+    return _unseen(page)[page.blocks.node]
+
+
+def _unseen(page: Page) -> NDArray[np.bool_]:
+    """Return (n_nodes,) which nodes are hidden or in a field."""
+    nodes = page.nodes
+    found = (nodes.flags & _HIDDEN) > 0
+    for field in nodes.outermost(nodes.named({_FIELD})).tolist():
+        found[field : nodes.end[field]] = True
+    return found
 
 
 def hidden_copies(page: Page) -> NDArray[np.bool_]:
@@ -53,8 +65,7 @@ def hidden_copies(page: Page) -> NDArray[np.bool_]:
     hidden = hidden_blocks(page)
     if hidden is None or blocks.n_words.sum() > _MAX_WORDS:
         return found
-    marked = (nodes.flags & _HIDDEN) > 0
-    elements = nodes.outermost(marked)
+    elements = nodes.outermost(_unseen(page))
     bounds = blocks.node.searchsorted(np.stack([elements, nodes.end[elements]])).T.tolist()
     texts, shown = blocks.texts, [blocks.texts[block] for block in (~hidden).nonzero()[0].tolist()]
     together = f" {' '.join(shown)} "
