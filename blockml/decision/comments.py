@@ -24,7 +24,7 @@ _CONTENT = (Label.MAIN, Label.HEADING)
 #: this mean probability, or this share of running text (our choices).
 _MIN_LEFT, _MIN_PROBABILITY, _MIN_MEAN, _MIN_PROSE = 20, 0.4, 0.5, 0.75
 #: Probability of certain text, and of an article that doesn't begin with a comment (our choices).
-_CERTAIN, _LIKELY_ARTICLE = 0.9, 0.5
+_CERTAIN, _LIKELY_ARTICLE = 0.9, 0.45
 #: Times, years and words beside comments.
 _BESIDE_COMMENTS = re.compile(
     r"\b[0-9]{1,2}[:.][0-9]{2}\b|\b(?:19|20)[0-9]{2}\b"
