@@ -211,8 +211,9 @@ class Outline:
 
         Custom elements that are paragraphs are lines of their own.
         """
-        number, starts = self.page.blocks.line_numbers(), own_line_starts(self.page.nodes, self.page.blocks)
-        if len(starts):
+        number = self.page.blocks.line_numbers()
+        if self.page.nodes.has_custom_elements:
+            starts = own_line_starts(self.page.nodes, self.page.blocks)
             begins = np.append(False, number[1:] != number[:-1])
             begins[starts] = True
             number = begins.cumsum()

@@ -120,8 +120,9 @@ def text_pieces(
             gaps[place] = "\t" * max(1, int(n_cells[rows[place]] - n_cells[before[place]]))  # a tab per empty cell
     _indent_verses(page, rows, texts)
     write_code(page, rows, gaps, texts)
-    for place in own_line_starts(page.nodes, page.blocks, rows).tolist():
-        gaps[place] = gaps[place] if "\n" in gaps[place] else "\n"
+    if page.nodes.has_custom_elements:
+        for place in own_line_starts(page.nodes, page.blocks, rows).tolist():
+            gaps[place] = gaps[place] if "\n" in gaps[place] else "\n"
     held = page.nodes.with_words(IN_TEXT)
     if may_have_formulas(page) or any(held[word] for word in OF_TEX_IMAGES):
         from blockml.document.formula_text import write_formulas

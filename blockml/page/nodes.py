@@ -65,6 +65,11 @@ class Nodes:
     def __len__(self) -> int:
         return len(self.tag)
 
+    @property
+    def has_custom_elements(self) -> bool:
+        """Whether any element has a name with a hyphen, as custom elements do."""
+        return "-" in "".join(self.names)
+
     def name(self, node: int) -> str:
         """Return the name of an element, or ``#text``."""
         return self.names[self.tag.item(node)]

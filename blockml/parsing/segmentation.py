@@ -219,7 +219,7 @@ def own_lines(nodes: Nodes) -> NDArray[np.intp]:
     >>> [nodes.texts[node + 1] for node in own_lines(nodes)]
     ['One', 'Two']
     """
-    if "-" not in "".join(nodes.names):
+    if not nodes.has_custom_elements:
         return np.zeros(0, dtype=np.intp)
     is_custom = np.array(["-" in name for name in nodes.names], dtype=bool)
     begins_line = np.array([name in BREAKING for name in nodes.names], dtype=bool) | is_custom
