@@ -167,7 +167,7 @@ def test_numbers_too_large_for_a_float_are_refused() -> None:
 
 def test_training_and_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names and paths are not taken for recipes, models, extractors or data sets, and unknown protocols are refused."""
-    monkeypatch.setattr("blockml.training.train.filtered", never)
+    monkeypatch.setattr("blockml.training.prepare.build_rows", never)
     monkeypatch.setattr("blockml.training.adapt.filtered", never)
     dataset, chosen, model = Dataset("pages", Path("pages"), "folders", ()), recipe("kim2013"), small_model()
     calls: list[tuple[Any, str]] = [

@@ -35,7 +35,7 @@ CALLS: dict[str, tuple[Callable[..., Any], list[str]]] = {
     ),
     "train": (
         lambda progress: blockml.train("data/pages", recipe="kim2013", protocols="page", n_folds=2, progress=progress),
-        ["gold of pages", "features", "folds by page", f"pages by default {blockml.__version__}"],
+        ["features", "folds by page", f"pages by default {blockml.__version__}"],
     ),
     "predict": (
         lambda progress: list(blockml.predict([b"<p>One", b"<p>Two"], model="plain", progress=progress)),

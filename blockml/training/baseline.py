@@ -82,6 +82,8 @@ def compare_with_baseline(
     if len(held_out) < 2:
         return None
     scores: list[tuple[float, float, str]] = []
+    stage, n_done = f"pages by {model.id}", 0
+    progress(stage, 0, len(held_out))
     for dataset in data.datasets:
         for fold in models.folds:
             chosen = held_out & fold.pages
@@ -90,14 +92,15 @@ def compare_with_baseline(
                 continue
             part = replace(dataset, pages=pages)
             own, other = (
-                evaluate_extractor(extractor, part, jobs=jobs, progress=progress)
-                for extractor in (TrainedExtractor(fold.model), model)
+                evaluate_extractor(extractor, part, jobs=jobs) for extractor in (TrainedExtractor(fold.model), model)
             )
             scores += [
                 (a.bag.f1, b.bag.f1, a.site)
                 for a, b in zip(own, other, strict=True)
                 if a.bag is not None and b.bag is not None
             ]
+            n_done += len(pages)
+            progress(stage, n_done, len(held_out))
     return baseline_difference(model.id.partition(" ")[0], models.protocol, scores)
 
 
