@@ -59,7 +59,9 @@ def test_an_element_inside_a_page() -> None:
 @pytest.mark.parametrize("around", ["", "<html><body>"])
 def test_kept_elements_of_deep_trees(around: str) -> None:
     """Kept elements of deep trees are found, although their paths start in the middle of the page."""
-    tree = html.fromstring(f"{around}{'<div>' * 240}<p id=a>{STORY}</p>{'<div>' * 9}<div>x</div><p id=b>{STORY}</p>")
+    tree = html.fromstring(
+        f"{around}{'<div>' * 240}<p id=a>{STORY}</p>{'<div>' * 9}<div><a href=/>x</a></div><p id=b>{STORY}</p>"
+    )
     assert [element.get("id") for element in kept_elements(blockml.extract(tree), tree)] == ["a", "b"]
 
 
