@@ -212,7 +212,7 @@ class Outline:
         Custom elements that are paragraphs are lines of their own.
         """
         number = self.page.blocks.line_numbers()
-        if self.page.nodes.has_custom_elements:
+        if len(number) and self.page.nodes.has_custom_elements:
             starts = own_line_starts(self.page.nodes, self.page.blocks)
             begins = np.append(False, number[1:] != number[:-1])
             begins[starts] = True

@@ -121,6 +121,7 @@ def test_deep_pages() -> None:
 
 def test_custom_elements_with_text_are_lines() -> None:
     """Paragraphs in custom elements are lines of their own; a custom element within a sentence isn't."""
+    assert Outline(blockml.parse("<x-a></x-a>")).line.tolist() == []
     page = blockml.parse("<x-a>One</x-a><x-a>Two</x-a><p>It is <x-time>noon</x-time>.")
     assert page.blocks.line_numbers().tolist()[:2] == [0, 0]
     assert Outline(page).line.tolist()[:2] == [0, 1]
