@@ -20,13 +20,13 @@ from blockml.evaluation.comparison.running import compare_systems, load_scores
 from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import Comparable, System, choose
 from blockml.evaluation.comparison.tables import PREFERRED
-from blockml.evaluation.frames import html_table, to_frame
-from blockml.evaluation.seen import Seen
+from blockml.evaluation.evaluate import html_table, to_frame
+from blockml.evaluation.run import Seen
 from blockml.extractors import TrainedExtractor
 from blockml.progress import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
-    from blockml.evaluation.frames import Frame
+    from blockml.evaluation.evaluate import Frame
     from blockml.training.baseline import BaselineDifference
 
 

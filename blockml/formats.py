@@ -27,7 +27,7 @@ from blockml.records import (
     paragraph_record,
     post_record,
 )
-from blockml.text.tokens import metric_tokens
+from blockml.text.words import metric_tokens
 
 if TYPE_CHECKING:
     from blockml.document.chunks import ChunkBlocks

@@ -18,12 +18,12 @@ from blockml.decision.decide import label_names, with_threshold
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError, check_name, check_type
 from blockml.extractors.base import Extractor
-from blockml.extractors.parsed_by import ParsedBy
+from blockml.extractors.trained import ParsedBy
 from blockml.formats import CHUNK_FORMATS, FORMATS
 from blockml.page import Label
 from blockml.parsing import BACKENDS, Limits
 from blockml.parsing.decoding import Detector
-from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.base import log_odds, sigmoid
 from blockml.records import CHUNK_FIELDS, OPTIONAL, RECORD, RECORD_FIELDS
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Page
-from blockml.page.cached import cached_property
+from blockml.page.lazy import cached_property
 from blockml.parsing.segmentation import BREAKING, own_line_starts
 
 __all__ = ["FOOTNOTE_MARK", "Outline", "UnitKind"]

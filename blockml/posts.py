@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.named_elements import OF_POSTS
 from blockml.page import Nodes, Page
+from blockml.page.element_names import OF_POSTS
 
 __all__ = ["ThreadPost", "find_posts"]
 

@@ -15,7 +15,7 @@ from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
 from blockml.model import Model
 from blockml.page import Label, Page
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
 from blockml.predictors import BlockTypes, MeanTrees, TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees, joined
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from blockml.page import Flag, Nodes
-from blockml.parsing.lines import VOID
+from blockml.parsing.segmentation import VOID
 
 __all__ = ["Line", "refined_lines"]
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import blockml
-from blockml.batch.sites import learn_sites
-from blockml.datasets.gold_defects import gold_defects
-from blockml.datasets.validation import check_pages
+from blockml.batch.predict import learn_sites
+from blockml.datasets.validation import check_pages, gold_defects
 from blockml.evaluation.comparison.running import compare_systems, run_system, score_systems
 from blockml.evaluation.run import evaluate_extractor
 from blockml.progress import ignore_progress

@@ -25,15 +25,14 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 import blockml
 from blockml import _kernel
 from blockml.batch import Item, predict_items
-from blockml.batch.blas import one_thread
+from blockml.batch.worker import one_thread
 from blockml.extractors import Extractor, Plain, TrainedExtractor, Traits, trained
 from blockml.features import COLUMNS, feature_set
 from blockml.features.feature_sets import split_name
-from blockml.features.kernel_page import KernelPage, KernelRows
 from blockml.features.kernel_tables import kernel_columns
-from blockml.features.page_context import PageContext
+from blockml.features.page_context import KernelPage, KernelRows, PageContext
 from blockml.page import Extraction, Page
-from blockml.page.cached import cached_property
+from blockml.page.lazy import cached_property
 from blockml.parsing import BACKENDS, build
 
 DATA = Path(__file__).parent.parent / "data"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets.folders import read_labels
-from blockml.evaluation.words import bag_scores
+from blockml.evaluation.metrics import bag_scores
 from blockml.extract import extract_page
 from blockml.extractors import resolve, trained
 from blockml.features import feature_set

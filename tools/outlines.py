@@ -32,8 +32,7 @@ from typing import Any
 
 from blockml.datasets.base import Dataset, page_from_row
 from blockml.datasets.folders import write_labels
-from blockml.datasets.gold import RunGold
-from blockml.datasets.labels import IGNORE
+from blockml.datasets.gold import IGNORE, RunGold
 from blockml.errors import DatasetError
 from blockml.page import Label, Page
 from blockml.parsing import parse

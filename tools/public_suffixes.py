@@ -10,7 +10,7 @@ import gzip
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from blockml.text.public_suffixes import FILE, ascii_host
+from blockml.text.addresses import FILE, ascii_host
 
 __all__ = ["main"]
 

@@ -1,5 +1,5 @@
 /* Values of attributes that describe parts of a page, and the keywords and roles in them; references:
-   blockml.features.attribute_values, blockml.features.keywords and blockml.features.vocabulary.role_bits.
+   blockml.features.keywords, blockml.features.keywords and blockml.features.vocabulary.role_bits.
 
    ASCII values are read here; others are rare and read in Python, which knows Unicode case. */
 #include "text_bytes.h"
@@ -7,7 +7,7 @@
 
 #define CAPSULE "blockml.names"
 
-/* blockml.features.attribute_values.ATTRIBUTES; at most eight characters each. */
+/* blockml.features.keywords.ATTRIBUTES; at most eight characters each. */
 static const char *const NAMES[N_ATTRIBUTES] = {"class", "role", "id", "itemprop", "property"};
 /* Whether the values contain roles; others contain keywords. */
 static const uint8_t HAS_ROLES[N_ATTRIBUTES] = {[ROLE] = 1, [ITEMPROP] = 1, [PROPERTY] = 1};

@@ -1,9 +1,9 @@
-/* Groups of blocks and elements with equal ancestors; references: blockml.features.block_groups.group_blocks and
+/* Groups of blocks and elements with equal ancestors; references: blockml.features.page_context.group_blocks and
    blockml.features.repetition. */
 #include "features_page_tree.h"
 
 static inline uint64_t mixed(uint64_t key, uint64_t code) {
-    key = key * 0x9e3779b97f4a7c15u + code; /* blockml.features.block_groups._FACTOR */
+    key = key * 0x9e3779b97f4a7c15u + code; /* blockml.features.page_context._FACTOR */
     return key ^ (key >> 31);
 }
 

@@ -1,4 +1,4 @@
-/* Columns of text and position; references: blockml.features.text and blockml.features.position. */
+/* Columns of text and position; references: blockml.features.position and blockml.features.position. */
 #include "features_page_tree.h"
 
 static int write_text(Page *page, float *const *rows) {

@@ -1,4 +1,4 @@
-/* Words in the attributes of a page; reference: blockml.page.attribute_words. */
+/* Words in the attributes of a page; reference: blockml.page.attributes. */
 #include "kernel.h"
 
 enum { STEP = 64, MOST_WORDS = 63 };

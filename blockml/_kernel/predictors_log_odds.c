@@ -1,4 +1,4 @@
-/* Log odds and probabilities. Reference: blockml.predictors.log_odds.
+/* Log odds and probabilities. Reference: blockml.predictors.base.
 
    Exponential and logarithm are computed by sums, products and quotients, which are equal on every machine; those of
    mathematical libraries differ in the last bit. */

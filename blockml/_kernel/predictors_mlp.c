@@ -29,7 +29,7 @@ static void copy_pairs(const int16_t *from, Py_ssize_t rows, Py_ssize_t groups, 
                 to[2 * (row / 2 * step + group * padded(width) + k) + row % 2] = *from++;
 }
 
-/* Arrays of blockml.predictors.quantized_mlp.QuantizedMLP. */
+/* Arrays of blockml.predictors.mlp.QuantizedMLP. */
 enum { CENTER, SCALE, INPUT_U, INPUT_V, INPUT_SCALE, INPUT_BIAS, WORD_VECTORS, KNOWN_WORDS, WORD_PROJECTION, WORD_SCALE,
        SELF_WEIGHTS, PAGE_WEIGHTS, GROUP_WEIGHTS, HIDDEN_SCALE, HIDDEN_BIAS, OUTPUT_WEIGHTS, OUTPUT_SCALE, OUTPUT_BIAS,
        N_ARRAYS };

@@ -4,7 +4,7 @@
 
 #include "predictors_matmul.h"
 
-/* A packed blockml.predictors.quantized_mlp.QuantizedMLP. Units are padded with zeros to whole vectors. Weights are
+/* A packed blockml.predictors.mlp.QuantizedMLP. Units are padded with zeros to whole vectors. Weights are
    stored in pairs of rows, as multiply takes them, except input_u, of which the varying columns of a page are
    gathered. */
 typedef struct {

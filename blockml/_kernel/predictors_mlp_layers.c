@@ -1,4 +1,4 @@
-/* Prediction by int16-quantised MLPs. Reference: blockml.predictors.quantized_mlp.quantized_log_odds.
+/* Prediction by int16-quantised MLPs. Reference: blockml.predictors.mlp.quantized_log_odds.
 
    Inputs, units and weights are integers, whose sums do not depend on the order; floats are computed one number at a
    time. So the results are bit-identical to those of the reference. */

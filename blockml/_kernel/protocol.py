@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Addresses", "Arrays", "Compiled", "KernelAttributes", "PackedMLP", "PageTree", "Tables"]
 
-#: Addresses of C functions in this process: see :mod:`blockml.parsing.libraries`.
+#: Addresses of C functions in this process: see :mod:`blockml.parsing.lexbor`.
 Addresses: TypeAlias = tuple[int, ...]
 
 #: Opaque results of ``new_page_tree``, ``new_attribute_values`` and ``new_tables``, whose contents were checked.
@@ -144,7 +144,7 @@ class Compiled(Protocol):
     ) -> None:
         """Write columns into rows of a matrix (n_rows, n_blocks).
 
-        The row of each column is that of :class:`blockml.features.kernel_page.KernelRows`.
+        The row of each column is that of :class:`blockml.features.page_context.KernelRows`.
         """
 
     def ancestor_words(
@@ -166,7 +166,7 @@ class Compiled(Protocol):
         lengths_counts_and_densities: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]],
         /,
     ) -> None:
-        """Write the density (n_blocks,) of each block's words. Reference: ``blockml.features.density.word_density``."""
+        """Write the density (n_blocks,) of each block's words. Reference: ``blockml.features.kim2013.word_density``."""
 
     # Predictors: trees, MLPs, log odds.
 
@@ -192,10 +192,10 @@ class Compiled(Protocol):
         """
 
     def sigmoid(self, log_odds: NDArray[np.float64], probabilities: NDArray[np.float32], /) -> None:
-        """Write probabilities: :func:`blockml.predictors.log_odds.sigmoid`."""
+        """Write probabilities: :func:`blockml.predictors.base.sigmoid`."""
 
     def log_odds(self, probabilities: NDArray[np.float64], log_odds: NDArray[np.float64], /) -> None:
-        """Write log odds: :func:`blockml.predictors.log_odds.log_odds`."""
+        """Write log odds: :func:`blockml.predictors.base.log_odds`."""
 
     # Decisions; columns are (n_blocks,).
 
@@ -229,7 +229,7 @@ class Compiled(Protocol):
         If bit k of ``any_case`` is set, the word is in lower case and matches in any case.
 
         ``pairs`` and ``ends`` are the fields of :class:`blockml.page.attributes.Attributes`. Reference:
-        ``blockml.page.attribute_words``.
+        ``blockml.page.attributes``.
         """
 
     # Batches: from lines to pages.

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from blockml.archives.suffixes import split_compression
+from blockml.archives.kinds import split_compression
 from blockml.errors import needed
 
 __all__ = [
@@ -353,7 +353,7 @@ class _Brotli(Decompressed):
         return output
 
 
-#: Readers of :data:`blockml.archives.suffixes.COMPRESSIONS`.
+#: Readers of :data:`blockml.archives.kinds.COMPRESSIONS`.
 _OPENERS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {
     "": lambda stream: stream,
     ".gz": lambda stream: cast("BinaryIO", io.BufferedReader(Gzip(stream), _BLOCK)),

@@ -1,4 +1,4 @@
-"""WARC files (ISO 28500): the records of a file or a range of it.
+"""WARC files (ISO 28500) and ARC files, the format before: the records of a file or a range of it.
 
 The start of a range is searched for: it is an offset where a gzip member starts whose content starts like a record. A
 body that contains an archive may look the same. The previous range then ends after this offset, at the one that
@@ -8,6 +8,7 @@ body that contains an archive may look the same. The previous range then ends af
 from __future__ import annotations
 
 import mmap
+import re
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,12 +16,22 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from blockml.archives.compression import GZIP, recognized
-from blockml.archives.content import RECORD_START, Content, DamageError
+from blockml.archives.compression import GZIP, compression_of, recognized
+from blockml.archives.content import RECORD_START, Content, DamageError, Syntax
 from blockml.archives.http import HTML_TYPES, MAX_HEADER, Response, charset_of, media_type, read_response
-from blockml.archives.suffixes import split_compression
+from blockml.archives.kinds import name_text, split_compression
 
-__all__ = ["Capture", "begins_record", "is_zipped", "next_record", "piped_captures", "read_captures", "warc_captures"]
+__all__ = [
+    "Capture",
+    "arc_captures",
+    "begins_record",
+    "is_zipped",
+    "next_record",
+    "piped_captures",
+    "read_captures",
+    "warc_captures",
+]
+
 
 _SNIFFED = 1 << 10
 _MEMBER = b"\x1f\x8b\x08"
@@ -199,3 +210,43 @@ def _response(content: Content, fields: Mapping[str, str], limit: int) -> Respon
     if fields.get("warc-segment-number"):  # ISO 28500, section 7: the others are continuation records
         return replace(response, truncated="only the first segment of the page is read")
     return response
+
+
+#: The line before a record: URL, address, date, media type and, last, length.
+_LINE = rb"\S{1,7000}+ +\S{1,100} +\d{8,14} +(?:\S[^\n]{0,900} )?\d{1,18}[ \r]{0,9}(?:\n|\Z)"
+_ARC = Syntax(
+    start=re.compile(rb"^(?=[a-z][a-z0-9+.-]{1,20}:)" + _LINE, re.MULTILINE),
+    first_line=re.compile(_LINE),
+    prefix=re.compile(rb"[a-z][a-z0-9+.-]{1,12}:"),
+    max_line=1 << 13,
+    n_ends=1,
+    overlap=1 << 13,
+)
+
+
+def arc_captures(path: Path, limit: int) -> Iterator[Capture]:
+    """Read the records of a file, compressed or not, whose ids are their numbers.
+
+    A damaged one gives an error, and no other one is lost.
+    """
+    name, count = name_text(path.name), 0
+
+    def begin(content: Content) -> tuple[Capture, Callable[[int], Response]]:
+        nonlocal count
+        count += 1
+        words = content.first_line.decode("utf-8", "replace").split()
+        capture = Capture(0, Response(), f"{name}:{count}", words[0], words[2])
+        return capture, partial(_arc_response, content, int(words[-1]))
+
+    with path.open("rb") as stream:
+        content = Content(stream, 0, compression_of(path), _ARC)
+        for capture in read_captures(content, None, limit, lambda _: None, begin):
+            if not capture.id:  # there is no record here
+                count += 1
+                yield replace(capture, id=f"{name}:{count}")
+            elif not (capture.url or "").startswith("filedesc:"):
+                yield capture
+
+
+def _arc_response(content: Content, length: int, limit: int) -> Response:
+    return read_response(content.read(length, limit + MAX_HEADER))

@@ -6,11 +6,11 @@ from blockml.page.lazy import imported_later as _imported_later
 
 if TYPE_CHECKING:
     from blockml.batch.extractor import BatchExtractor
-    from blockml.batch.items import Item
+    from blockml.batch.predict import learn_sites
     from blockml.batch.readers import Inputs, RecordFields, find_inputs, read_items
+    from blockml.batch.readers.base import Item
     from blockml.batch.records import PageExtractor
     from blockml.batch.run import Summary, predict_items, predict_to_file, predict_to_stream
-    from blockml.batch.sites import learn_sites
     from blockml.batch.worker import Guard
     from blockml.options import Options
 
@@ -35,10 +35,10 @@ __all__ = [
 _LATER = {
     "BatchExtractor": "blockml.batch.extractor",
     "Guard": "blockml.batch.worker",
-    "Item": "blockml.batch.items",
+    "Item": "blockml.batch.readers.base",
     "Options": "blockml.options",
     "PageExtractor": "blockml.batch.records",
-    "learn_sites": "blockml.batch.sites",
+    "learn_sites": "blockml.batch.predict",
     **dict.fromkeys(("Inputs", "RecordFields", "find_inputs", "read_items"), "blockml.batch.readers"),
     **dict.fromkeys(("Summary", "predict_items", "predict_to_file", "predict_to_stream"), "blockml.batch.run"),
 }

@@ -11,21 +11,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from blockml.batch.arrow import record_batch, schema
-from blockml.batch.blas import one_thread
-from blockml.batch.finishing import finishes
-from blockml.batch.items import Item
+from blockml.batch.outputs import record_batch, schema
 from blockml.batch.packing import Piece, Records
 from blockml.batch.pool import WorkerPool
 from blockml.batch.readers import RecordFields, in_units
-from blockml.batch.readers.parquet import cell_text, cell_value, chosen_columns, row_item
-from blockml.batch.records import PageExtractor
+from blockml.batch.readers.base import Item
+from blockml.batch.readers.tables import cell_text, cell_value, chosen_columns, row_item
+from blockml.batch.records import PageExtractor, finishes
 from blockml.batch.run import ISOLATIONS
-from blockml.batch.worker import Guard, Setup
+from blockml.batch.worker import Guard, Setup, one_thread
 from blockml.errors import UsageError, check_name
 from blockml.extractors import AnyModel, load
 from blockml.options import Options
-from blockml.page.cached import cached_property
+from blockml.page.lazy import cached_property
 
 __all__ = ["BatchExtractor"]
 

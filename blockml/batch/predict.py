@@ -1,38 +1,43 @@
-"""The function :func:`predict`, which turns many pages into records or an output file."""
+"""The function :func:`predict`: many pages to records or an output file, with templates of their sites."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from blockml.batch.items import Item
 from blockml.batch.packing import End
 from blockml.batch.pool import Result, check_jobs
 from blockml.batch.readers import InputFile, Inputs, Reading, RecordFields, Unit, find_inputs, in_units, read_items
 from blockml.batch.readers.addresses import read_addresses
+from blockml.batch.readers.base import Item
 from blockml.batch.readers.pages import labelled_page
-from blockml.batch.readers.parquet import row_item
+from blockml.batch.readers.tables import row_item
 from blockml.batch.records import PageExtractor
 from blockml.batch.run import Summary, predict_items, predict_to_file
-from blockml.batch.sites import learn_sites
 from blockml.batch.worker import Guard
 from blockml.datasets import Dataset
 from blockml.datasets.sources import object_rows
 from blockml.errors import UsageError, check_type
 from blockml.extractors import AnyModel, Extractor, load
 from blockml.options import Options
-from blockml.parsing import Limits
+from blockml.page import Page
+from blockml.parsing import Limits, parse
 from blockml.parsing.decoding import Detector
+from blockml.parsing.limits import ParsingOptions
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.rules import AnyRules
+from blockml.sites.grouping import MAX_SITE_PAGES
+from blockml.templates.frequency import MIN_TRAIN
 from blockml.templates.site import SiteTemplate
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
-__all__ = ["AnyInputs", "predict"]
+__all__ = ["AnyInputs", "learn_sites", "predict"]
+
 
 #: Types of input that :func:`predict` accepts.
 AnyInputs: TypeAlias = (
@@ -276,3 +281,70 @@ def by_bytes(inputs: Inputs, progress: ProgressCallback) -> Callable[[Result, Su
             progress(stage, done, total or None)
 
     return (lambda *_: None) if progress is ignore_progress else tell
+
+
+def learn_sites(
+    read: Callable[[], Iterable[Item]],
+    parsing: ParsingOptions = ParsingOptions(),  # noqa: B008 (frozen)
+    *,
+    limits: Limits = Limits(),
+    jobs: int = 1,
+    progress: ProgressCallback = ignore_progress,
+) -> Mapping[str, SiteTemplate]:
+    """Learn the template of each site that has enough pages.
+
+    Parameters
+    ----------
+    read
+        Returns the pages; called twice, first to count the pages of each site. Pages without a site and pages that
+        cannot be read are ignored.
+    parsing
+        Parsing options of the extractor.
+    limits
+        Limits on each page.
+    jobs
+        Number of processes; does not affect the result.
+    progress
+        Called with the name of a stage, how many of its sites are done, and how many there are (None if unknown).
+
+    Returns
+    -------
+    Mapping[str, SiteTemplate]
+        Template by :attr:`~blockml.batch.Item.site`, learnt from its first 50 pages. Sites with fewer than four pages
+        are left out.
+
+    Examples
+    --------
+    >>> names = ("cats", "dogs", "birds", "fish")
+    >>> items = [Item(name, html=f"<p>Home</p><p>About {name}.</p>", site="animals.example") for name in names]
+    >>> learn_sites(lambda: items)
+    {'animals.example': SiteTemplate('animals.example', 4 pages, 1 layout, ...)}
+    """
+    import joblib  # slow, and extraction of one page does not need it
+
+    sizes = Counter(item.site for item in read() if item.site)
+    wanted = {site: min(n, MAX_SITE_PAGES) for site, n in sizes.items() if n >= MIN_TRAIN}
+    tasks = (joblib.delayed(_learn)(site, group, parsing, limits) for site, group in _groups(read(), wanted))
+    with joblib.Parallel(n_jobs=jobs, return_as="generator") as parallel:
+        return dict(tracked(parallel(tasks), progress, "templates of sites", len(wanted)))
+
+
+def _groups(items: Iterable[Item], wanted: Mapping[str, int]) -> Iterator[tuple[str, list[Item]]]:
+    """Yield the first ``wanted`` items of each site as soon as they are complete, so that few stay in memory."""
+    groups: dict[str, list[Item]] = {site: [] for site in wanted}
+    for item in items:
+        if item.site in groups:
+            groups[item.site].append(item)
+            if len(groups[item.site]) == wanted[item.site]:
+                yield item.site, groups.pop(item.site)
+
+
+def _learn(site: str, items: Iterable[Item], parsing: ParsingOptions, limits: Limits) -> tuple[str, SiteTemplate]:
+    pages: list[Page] = []
+    for item in items:
+        try:
+            html = item.read(limits.bytes + 1)
+        except OSError:  # prediction reports it
+            continue
+        pages.append(parse(html, url=item.url, charset=item.charset, limits=limits, **parsing.options()))
+    return site, SiteTemplate.learn(pages, name=Path(site).name)

@@ -1,30 +1,29 @@
-"""Records of pages: the content of one line of output."""
+"""Records of pages, and their completion in order: near duplicates, and pages in other languages."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from blockml.batch.finishing import SKETCH, finishing_fields
-from blockml.batch.items import Item
-from blockml.batch.readers.base import printable
+from blockml.batch.readers.base import Item, printable
 from blockml.errors import MissingExtraError, check_type
 from blockml.extract import extract_with
 from blockml.extractors import Extractor
 from blockml.formats import check_options, find_chunks, render
 from blockml.options import Options
 from blockml.page import Chunk, Status
-from blockml.records import CRASHED, OPTIONAL, RECORD, UNREADABLE, UNSURE, chunk_record, page_record
-from blockml.text.sketches import token_sketch
-from blockml.text.tokens import metric_tokens
+from blockml.records import CRASHED, FAILURES, OPTIONAL, RECORD, UNREADABLE, UNSURE, chunk_record, page_record
+from blockml.text.sketches import DuplicateIndex, token_sketch
+from blockml.text.words import metric_tokens
 
 if TYPE_CHECKING:
     from blockml.templates.site import SiteTemplate
 
-__all__ = ["PageExtractor", "PageRecord"]
+__all__ = ["SKETCH", "Finisher", "PageExtractor", "PageRecord", "finishes", "finishing_fields"]
+
 
 #: Key of the chunks in the record of a page, before its rows are made.
 CHUNKS = "chunks"
@@ -60,7 +59,7 @@ class PageExtractor:
         Options of the extraction.
     sites
         Templates by name of the site; on pages of these sites the extractor is adapted by
-        :func:`blockml.extractors.site.at_site.at_site`.
+        :func:`blockml.sites.at_site.at_site`.
 
     Raises
     ------
@@ -161,7 +160,7 @@ def _at_sites(extractor: Extractor, sites: Mapping[str, SiteTemplate]) -> dict[s
     """Return the extractor with each template. Only those who have templates import what they need."""
     if not sites:
         return {}
-    from blockml.extractors.site.at_site import at_site
+    from blockml.sites.at_site import at_site
 
     return {site: at_site(extractor, template) for site, template in sites.items()}
 
@@ -180,3 +179,54 @@ def _chunk_row(number: int, chunk: Chunk) -> dict[str, Any]:
 def _value(record: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 (of any type)
     outer, _, inner = name.partition(".")
     return record.get(outer) if not inner or record[outer] is None else record[outer][inner]
+
+
+#: Field of records between a worker and the end of a run.
+SKETCH = "sketch"
+
+
+def finishing_fields(options: Options) -> tuple[str, ...]:
+    """Return the fields that :class:`Finisher` needs besides those that are written; empty if it has nothing to do."""
+    fields: dict[str, None] = {}
+    if options.deduplicate or "duplicate_of" in options.record_fields:
+        fields |= dict.fromkeys(("id", "status", SKETCH))
+    if options.languages:
+        fields |= dict.fromkeys(("status", "language"))
+    return tuple(name for name in fields if name not in options.record_fields)
+
+
+def finishes(options: Options) -> bool:
+    """Return whether the records of a run with these options need a :class:`Finisher`."""
+    return bool(options.languages or options.deduplicate or "duplicate_of" in options.record_fields)
+
+
+class Finisher:
+    """Completes the records of a run in order, and leaves out those that the options exclude.
+
+    Failed pages are kept.
+
+    Parameters
+    ----------
+    options
+        The options of the run.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.left_out: Counter[str] = Counter()  #: Pages that were left out, by reason.
+        self._options = options
+        self._duplicates = options.deduplicate or "duplicate_of" in options.record_fields
+        self._index = DuplicateIndex()
+
+    def __call__(self, records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the completed records."""
+        options = self._options
+        for record in records:
+            if options.languages and record["status"] not in FAILURES and record["language"] not in options.languages:
+                self.left_out["in another language"] += 1
+                continue
+            if self._duplicates:
+                record["duplicate_of"] = self._index.first(record["id"], record[SKETCH] or ())
+                if options.deduplicate and record["duplicate_of"] is not None:
+                    self.left_out["near duplicates"] += 1
+                    continue
+            yield {name: record[name] for name in options.record_fields}

@@ -13,25 +13,20 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from blockml.batch.blas import one_thread
-from blockml.batch.finishing import Finisher, finishes
-from blockml.batch.items import Item
 from blockml.batch.outputs import UNFINISHED, Folder, Output, output_for, read_lines
-from blockml.batch.packing import End, JsonLines, Piece, Records
-from blockml.batch.parts import Parts, PartWriter
+from blockml.batch.packing import End, JsonLines, Parts, PartWriter, Piece, Records
 from blockml.batch.pool import Result, check_jobs, run_units
 from blockml.batch.readers import Inputs, Reading, Unit, describe_inputs, in_units
-from blockml.batch.readers.base import PARTS_SUFFIX
-from blockml.batch.records import PageExtractor
-from blockml.batch.worker import Guard, Setup
+from blockml.batch.readers.base import PARTS_SUFFIX, Item
+from blockml.batch.records import Finisher, PageExtractor, finishes
+from blockml.batch.worker import Guard, Setup, one_thread
 from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.extractors import Extractor
 from blockml.model import model_digest
 from blockml.options import Options
 from blockml.records import FAILURES
-from blockml.storage.atomic import atomic_write
-from blockml.storage.lock import locked_output
-from blockml.text.plurals import counted
+from blockml.storage.atomic import atomic_write, locked_output
+from blockml.text.words import counted
 
 if TYPE_CHECKING:
     from blockml.templates.site import SiteTemplate
@@ -112,7 +107,7 @@ def predict_items(
         only that page. ``none``: in this process, without a guard, for callers that have one.
     sites
         Templates by site name, as returned by :func:`blockml.batch.learn_sites`. On pages of these sites the extractor
-        is adapted by :func:`blockml.extractors.site.at_site.at_site`.
+        is adapted by :func:`blockml.sites.at_site.at_site`.
 
     Returns
     -------

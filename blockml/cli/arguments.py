@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
 from blockml.archives.compression import read_file
-from blockml.archives.suffixes import COMPRESSIONS, is_list_of_pages, is_table_of_pages
+from blockml.archives.kinds import COMPRESSIONS, is_list_of_pages, is_table_of_pages
 from blockml.cli.output import note, one_line, show
 from blockml.errors import InputError, UsageError
 from blockml.options import Options, flags

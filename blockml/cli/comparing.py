@@ -10,7 +10,7 @@ from blockml.cli.output import TerminalProgress, command_line, note, print_rows,
 from blockml.comparing import compare, mean_cells
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.systems import choose
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 __all__ = ["COMMANDS"]
 

@@ -1,4 +1,4 @@
-"""``blockml label``."""
+"""``blockml survey`` and ``blockml label``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blockml.cli.arguments import add_outside_files, comma_separated, positive, refuse
-from blockml.cli.output import TerminalProgress, note, one_line, print_rows, show, writing
+from blockml.cli.arguments import add_format, add_outside_files, comma_separated, positive, refuse
+from blockml.cli.output import TerminalProgress, note, one_line, print_json, print_rows, show, writing
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, resolve
 from blockml.progress import tracked
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 if TYPE_CHECKING:
     from blockml.labelling.store import LabelStore
@@ -56,7 +56,7 @@ def add_label(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_label)
 
 
-COMMANDS = {"label": add_label}
+_LABELLING_COMMANDS = {"label": add_label}
 
 
 def _choice(arguments: argparse.Namespace, output: Path) -> tuple[list[ChosenPage], int]:
@@ -115,8 +115,7 @@ def _chosen(arguments: argparse.Namespace, output: Path, extractor: Extractor) -
 def run_label(arguments: argparse.Namespace) -> int:
     """Serve the labelling page until interrupted."""
     from blockml.labelling.server import LabelServer
-    from blockml.labelling.sources import labels_folder, pages_to_label
-    from blockml.labelling.store import LabelStore
+    from blockml.labelling.store import LabelStore, labels_folder, pages_to_label
 
     if not 0 <= arguments.port < 2**16:
         raise UsageError(f"--port must be between 0 and 65535, got {arguments.port}")
@@ -166,8 +165,7 @@ def run_label(arguments: argparse.Namespace) -> int:
 def _write_tasks(arguments: argparse.Namespace) -> int:
     """Write tasks for Label Studio."""
     from blockml.datasets.label_studio import LABELLING_CONFIG, label_studio_task
-    from blockml.labelling.sources import labels_folder, pages_to_label
-    from blockml.labelling.store import LabelStore, has_page_folders
+    from blockml.labelling.store import LabelStore, has_page_folders, labels_folder, pages_to_label
     from blockml.storage.atomic import atomic_write
 
     if not arguments.output or not arguments.output.endswith(".json"):
@@ -190,3 +188,83 @@ def _write_tasks(arguments: argparse.Namespace) -> int:
         stream.write(json.dumps(tasks, ensure_ascii=False).encode("utf-8", "replace"))
     note(f"wrote {counted(len(tasks), 'task')}; the labelling configuration of the project: {LABELLING_CONFIG}")
     return 0
+
+
+#: Columns of the printed table.
+_COLUMNS = {
+    "site": ("site", "pages", "confidence", "failed", "empty", "near_duplicates", "soft_errors", "repeated_line"),
+    "pattern": ("site", "pattern", "kind", "pages", "confidence", "failed", "empty"),
+    "rule": ("site", "rule", "pages", "matched", "share", "share_before", "matches_less"),
+    "kind": ("kind", "pages", "confidence", "failed", "empty", "worth_labels"),
+}
+_PRINTED = 40
+
+
+def add_survey(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``blockml survey``."""
+    add = parser.add_argument
+    text = "output of 'blockml predict' or of an engine: .jsonl (or compressed), .parquet, or a folder of part files"
+    add("survey", metavar="OUTPUT", help=text)
+    text = "write the report as a self-contained HTML file; without it, print a table of sites"
+    add("-o", "--output", metavar="FILE.html", help=text)
+    add("--before", metavar="OUTPUT", help="earlier output for the same pages, to compare with")
+    text = "inputs of the run, as given to 'blockml predict': adds templates of large sites, and views of pages"
+    add("--input", nargs="+", metavar="INPUT", dest="inputs", help=text)
+    text = "with --input: number of pages of each large site to cluster by template"
+    add("--template-pages", type=positive, default=16, metavar="N", help=text)
+    add("--tables", metavar="DIR", help="also write the tables as Parquet files")
+    text = "what the printed table has a row for: a site, a pattern of addresses of a site, a kind of pages, or a rule"
+    add("--by", choices=list(_COLUMNS), default="site", help=text)
+    add_format(parser)
+    add("--quiet", action="store_true", help="print no progress bar")
+    parser.set_defaults(run=run_survey)
+
+
+_SURVEYING_COMMANDS = {"survey": add_survey}
+
+
+def run_survey(arguments: argparse.Namespace) -> int:
+    """Survey an output."""
+    from blockml.surveying import survey
+
+    if arguments.output is not None:
+        refuse(arguments, "with -o", format="table", by="site")
+        if Path(arguments.output).is_dir():
+            raise UsageError("is a folder; -o takes the file to write, such as survey.html", source=arguments.output)
+    if arguments.inputs is None:
+        refuse(arguments, "without --input", template_pages=16)
+    with TerminalProgress(quiet=arguments.quiet) as progress:
+        found = survey(
+            arguments.survey,
+            before=arguments.before,
+            inputs=arguments.inputs,
+            template_pages=arguments.template_pages,
+            progress=progress,
+        )
+    if arguments.tables is not None:
+        with writing(Path(arguments.tables, "sites.parquet")):
+            written = found.save_tables(arguments.tables)
+        note(f"wrote {counted(len(written), 'table')} to {arguments.tables}")
+    if arguments.output is not None:
+        with writing(arguments.output):
+            found.save(arguments.output)
+        note(f"{found!r}: wrote {arguments.output}")
+    elif arguments.format == "json":
+        refuse(arguments, "with --format json, which has all tables", by="site")
+        print_json({"glance": found.glance, **found.tables})
+    else:
+        table = found.tables[f"{arguments.by}s"]
+        rows = [{name: row[name] for name in _COLUMNS[arguments.by]} for row in table[:_PRINTED]]
+        for row in rows:
+            for name in {"confidence", "share", "share_before"} & row.keys():
+                row[name] = None if row[name] is None else round(row[name], 3)
+            for name in {"site", "pattern", "repeated_line", "rule"} & row.keys():
+                row[name] = one_line(row[name] or "", 60)
+        print_rows(rows, "table")
+        if len(table) > len(rows):
+            note(f"the first {len(rows)} of {len(table):,} {arguments.by}s; --format json, --tables and -o have all")
+        note(f"{found!r}; -o FILE.html writes the report")
+    return 0
+
+
+COMMANDS = {**_LABELLING_COMMANDS, **_SURVEYING_COMMANDS}

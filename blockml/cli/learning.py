@@ -30,11 +30,11 @@ from blockml.datasets import Dataset
 from blockml.datasets.base import check_names
 from blockml.errors import UsageError, check_name, install_hint
 from blockml.extractors import resolve, trained
-from blockml.storage.lock import locked_output
-from blockml.text.plurals import counted
+from blockml.storage.atomic import locked_output
+from blockml.text.words import counted
 
 if TYPE_CHECKING:
-    from blockml.evaluation.coverage import Coverage
+    from blockml.evaluation.calibration import Coverage
     from blockml.evaluation.evaluate import Evaluation
     from blockml.evaluation.run import PageResult
     from blockml.model import Model
@@ -157,7 +157,7 @@ def _refuse_recipe(arguments: argparse.Namespace) -> None:
 
 def _run_adapt_groups(arguments: argparse.Namespace) -> int:
     """Adapt a model to each group of pages that gains, and write a folder of models."""
-    from blockml.training.adapt_groups import adapt_groups
+    from blockml.training.adapt import adapt_groups
 
     _refuse_recipe(arguments)
     refuse(arguments, "with --by, which names models after their sites", name=None)
@@ -220,7 +220,7 @@ def _write_model(model: Model, output: Path) -> None:
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
     """Evaluate extractors on data sets, with differences paired by page."""
-    from blockml.evaluation.coverage import coverage_of
+    from blockml.evaluation.calibration import coverage_of
     from blockml.evaluation.evaluate import evaluate
     from blockml.evaluation.run import PAGE_METRICS, summarise
 
@@ -297,7 +297,7 @@ def _show_coverage(
     if arguments.format == "table":
         print_rows(rows, "table")
     if arguments.coverage:
-        from blockml.reports.coverage import write_coverage
+        from blockml.reports.comparison import write_coverage
 
         named = [
             (f"{report['extractor']} on {report['dataset']}", table)
@@ -340,8 +340,8 @@ def _write_curves(path: Path, dataset: str, results: Mapping[str, Sequence[PageR
     """Draw the precision-recall curve of each extractor, and print its average precision."""
     import numpy as np
 
-    from blockml.evaluation.blocks import BlockScores
-    from blockml.evaluation.curves import precision_recall
+    from blockml.evaluation.calibration import precision_recall
+    from blockml.evaluation.metrics import BlockScores
     from blockml.reports.curves import write_curves
 
     curves = {}

@@ -26,7 +26,7 @@ from blockml.templates.mapping import (
     tree_of,
 )
 from blockml.templates.site import EQUALITY, MIN_VOTES, N_MAPPED, SiteTemplate
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 __all__ = ["add_linked_extract", "add_menu", "key_url", "note_unlinked", "opened"]
 
@@ -209,7 +209,7 @@ def note_unlinked(page: str, url: str | None, n_links: int) -> None:
 
 
 def _write_view(arguments: argparse.Namespace, template: PageTemplate) -> None:
-    from blockml.reports.templateview import write_template_view  # needs an optional package
+    from blockml.reports.siteviews import write_template_view  # needs an optional package
 
     page = template.page
     with writing(arguments.view):

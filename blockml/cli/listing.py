@@ -22,7 +22,7 @@ from blockml.datasets import LAYOUTS, Dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import EXTRACTORS, model_names, trained
 from blockml.features import COLUMNS, FEATURE_SETS, describe_columns, feature_set
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 if TYPE_CHECKING:
     from blockml.datasets.tags import TagRow
@@ -125,8 +125,7 @@ def _write_tags(arguments: argparse.Namespace, dataset: Dataset, rows: Sequence[
 
 def run_datasets(arguments: argparse.Namespace) -> int:
     """List layouts, or check gold; return 1 if there are findings."""
-    from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING
-    from blockml.datasets.validation import FindingKind, check_pages
+    from blockml.datasets.validation import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, FindingKind, check_pages
 
     if not arguments.check:
         refuse(arguments, "without a folder to check", jobs=1)

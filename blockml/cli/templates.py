@@ -1,4 +1,7 @@
-"""``blockml templates``: ``cluster`` and ``detect``; :mod:`blockml.cli.linked` has the actions on one page."""
+"""``blockml templates``: ``cluster`` and ``detect``; :mod:`blockml.cli.linked` has the actions on one page.
+
+``blockml templates distance``.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 import blockml
 from blockml.batch import Item, find_inputs, read_items
-from blockml.cli import linked, pairs
+from blockml.cli import linked
 from blockml.cli.arguments import (
+    PAGE_HELP,
     HelpFormatter,
     add_format,
     add_jobs,
@@ -23,21 +30,27 @@ from blockml.cli.arguments import (
     parameters,
     parsing_options,
     positive,
+    read_page,
     refuse,
 )
 from blockml.cli.output import TerminalProgress, command_line, note, print_json, print_rows, writing
-from blockml.datasets.corpus import read_rows
+from blockml.datasets.folders import read_rows
 from blockml.errors import InputError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
 from blockml.progress import tracked
-from blockml.storage.lock import locked_output
-from blockml.templates.distances import METRICS
+from blockml.storage.atomic import locked_output
+from blockml.templates.distances import METRICS, distance, sketch
 from blockml.templates.frequency import MIN_TRAIN, measure, too_few
+from blockml.templates.mapping import EQUALITIES, Tree, map_trees, tree_of
 from blockml.templates.site import SiteTemplate
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
-__all__ = ["COMMANDS"]
+if TYPE_CHECKING:
+    from blockml.reports.siteviews import MappedTrees
+
+__all__ = ["COMMANDS", "add_distance"]
+
 
 _INPUT_HELP = "page file, folder, glob, or .jsonl file of {id, html, url}"
 
@@ -73,7 +86,7 @@ def add_templates(parser: argparse.ArgumentParser) -> None:
             "extract the template of a page as clean markup, from the pages it links to",
             linked.add_linked_extract,
         ),
-        ("distance", "print the six structural distances of two pages, and pair their nodes", pairs.add_distance),
+        ("distance", "print the six structural distances of two pages, and pair their nodes", add_distance),
         ("menu", "find the menu of a page by link density", linked.add_menu),
     ):
         add(actions.add_parser(name, help=text, description=f"{text.capitalize()}.", formatter_class=HelpFormatter))
@@ -344,3 +357,95 @@ def run_detect(arguments: argparse.Namespace) -> int:
     if too_few(site.counts, MIN_TRAIN - 1):
         note(f"fewer than {MIN_TRAIN - 1} pages: extraction will ignore the template")
     return 1 if failed else 0
+
+
+#: Meaning of each distance, in the order of Gottron 2008.
+_MEANINGS: Mapping[str, str] = {
+    "rtdm": "edits of the restricted top-down mapping, divided by the elements of both pages",
+    "tv": "Euclidean distance of the tag counts; unbounded",
+    "cp": "1 minus the share of common paths to leaves",
+    "cps": "1 minus the share of common shingles of three elements of a path",
+    "lcts": "1 minus the share of the longest common subsequence of tags",
+    "ctss": "1 minus the share of common shingles of eight tags",
+}
+
+#: Maximum characters of a text in an outline.
+_MOST_TEXT = 60
+
+
+def add_distance(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``blockml templates distance``."""
+    add = parser.add_argument
+    add("pages", metavar="PAGE", nargs=2, help=PAGE_HELP)
+    add("--equality", choices=sorted(EQUALITIES), default="hybex", help="equality of nodes of the mapping ETDM")
+    add("-o", "--output", metavar="FILE.html", help="write a view of both trees with the nodes mapped to each other")
+    add_options(parser, "backend")
+    add_format(parser)
+    parser.set_defaults(run=run_distance)
+
+
+def run_distance(arguments: argparse.Namespace) -> int:
+    """Print the six distances of two pages and the number of nodes mapped, and write the view."""
+    options = parsing_options(arguments)
+    one, two = (parse(read_page(name, Limits().bytes + 1), **options) for name in arguments.pages)
+    rows: list[dict[str, object]] = []
+    for name, meaning in _MEANINGS.items():
+        try:
+            value = f"{distance(one, two, name):.4f}"
+        except UsageError as error:  # a page too large for a distance of quadratic cost
+            value = "-"
+            note(str(error))
+        rows.append({"distance": name, "value": value, "meaning": meaning})
+    trees = tree_of(one), tree_of(two)
+    partner = map_trees(*trees, arguments.equality)
+    n_mapped = int((partner >= 0).sum())
+    meaning = f"nodes of the first page mapped by ETDM ({arguments.equality}), texts included"
+    rows.append({"distance": "etdm", "value": f"{n_mapped} of {len(partner)}", "meaning": meaning})
+    print_rows(rows, arguments.format)
+    if arguments.output:
+        _write_view(arguments, (one, two), trees, rows)
+    return 0
+
+
+def _write_view(
+    arguments: argparse.Namespace, pages: tuple[Page, Page], trees: tuple[Tree, Tree], rows: list[dict[str, object]]
+) -> None:
+    from blockml.reports.siteviews import write_pair_view  # needs an optional package
+    from blockml.templates.distances.pairs import mapped_elements
+
+    elements = [np.flatnonzero(page.nodes.tag != 0) for page in pages]
+    by_edits = mapped_elements(sketch(pages[0]), sketch(pages[1]))
+    by_equality = map_trees(*trees, arguments.equality)
+    title = f"ETDM: equal nodes ({arguments.equality}), with texts"
+    mappings = [
+        _mapped("RTDM: elements, in order", pages, elements, by_edits),
+        _mapped(title, pages, [tree.nodes for tree in trees], by_equality),
+    ]
+    with writing(arguments.output):
+        named = arguments.pages[0], arguments.pages[1]
+        note(f"wrote {write_pair_view(arguments.output, names=named, distances=rows, mappings=mappings)}")
+
+
+def _mapped(
+    title: str, pages: tuple[Page, Page], rows: Sequence[NDArray[np.integer]], partner: NDArray[np.int32]
+) -> MappedTrees:
+    """Describe the nodes of two trees, given by their ``rows`` in the pages, and the mapping between them."""
+    from blockml.reports.siteviews import MappedTrees
+
+    left, right = ([_label(page, node) for node in nodes.tolist()] for page, nodes in zip(pages, rows, strict=True))
+    depths = [page.nodes.depth[nodes].astype(np.int64) for page, nodes in zip(pages, rows, strict=True)]
+    names = [[page.nodes.name(node) for node in nodes.tolist()] for page, nodes in zip(pages, rows, strict=True)]
+    renamed = [at >= 0 and names[0][row] != names[1][at] for row, at in enumerate(partner.tolist())]
+    return MappedTrees(title, left, right, depths[0], depths[1], partner, np.array(renamed, dtype=bool))
+
+
+def _label(page: Page, node: int) -> str:
+    """Describe a node: an element with id and class names, or the start of a text."""
+    nodes = page.nodes
+    if nodes.tag[node] == 0:
+        text = " ".join(nodes.texts[node].split())
+        return f"“{text[:_MOST_TEXT]}{'…' if len(text) > _MOST_TEXT else ''}”"
+    values = nodes.attributes[node]
+    own = f"#{values['id']}" if values.get("id") else ""
+    classes = "".join(f".{name}" for name in values.get("class", "").split())
+    return f"{nodes.name(node)}{own}{classes}"

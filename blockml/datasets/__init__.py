@@ -8,18 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from blockml.archives.suffixes import is_page_of_folder, split_compression
+from blockml.archives.kinds import is_page_of_folder, split_compression
 from blockml.datasets.annotated import is_annotated, read_annotated
 from blockml.datasets.base import Dataset, LabelledPage, check_names, html_files, site_of
-from blockml.datasets.corpus import find_table, read_corpus
-from blockml.datasets.flat import gold_beside, read_flat
-from blockml.datasets.folders import read_folders
+from blockml.datasets.folders import find_table, gold_beside, read_corpus, read_flat, read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
 from blockml.datasets.published import PUBLISHED
 from blockml.datasets.sources import TABLE_READERS, is_table, object_rows, table_parts
 from blockml.datasets.table import dataset_of_rows, read_table
 from blockml.errors import DatasetError, UsageError, check_name
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 __all__ = [
     "LAYOUTS", "AnyData", "BlockLabels", "Dataset", "Gold", "LabelledPage", "RegionGold", "RunGold", "SnippetGold",

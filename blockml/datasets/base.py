@@ -14,12 +14,12 @@ from typing import Any
 import webencodings
 
 from blockml.archives.compression import read_file
-from blockml.archives.suffixes import is_page_file
+from blockml.archives.kinds import is_page_file
 from blockml.datasets.gold import Gold, SnippetGold, TextGold
 from blockml.errors import DatasetError, UsageError, check_type
 from blockml.parsing.limits import Limits
-from blockml.text.plurals import counted
-from blockml.text.public_suffixes import split_host
+from blockml.text.addresses import split_host
+from blockml.text.words import counted
 
 #: Flag of partly labelled pages; their gold is not defective, but must not be used for training either.
 UNFINISHED_FLAG = "unfinished"

@@ -1,18 +1,22 @@
-"""Reader of page folders: one folder per page, made by hand or by a generator.
+"""Readers of folders of pages: one folder per page, flat folders, and the corpus layout.
 
 ``page.html`` (or another suffix of pages) has one kind of gold next to it: ``labels.jsonl`` (``{"text", "label"}`` per
 line, covering the page's text in order) or ``expected.txt`` (the main content). ``meta.json`` is optional. The first
 line of labels that are not confirmed has ``"unfinished": true``, so that labels and their state are one file.
+
+Each may be compressed, as ``pages/ID.html.gz``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from blockml.archives.suffixes import is_page_of_folder
+from blockml.archives.compression import DAMAGED
+from blockml.archives.kinds import is_page_of_folder, page_stem, pages_below, with_compression
 from blockml.datasets.base import (
     UNFINISHED_FLAG,
     Dataset,
@@ -20,11 +24,11 @@ from blockml.datasets.base import (
     declared_url,
     html_files,
     page_from_row,
+    site_of,
     text_gold,
 )
-from blockml.datasets.gold import Gold, RunGold
-from blockml.datasets.labels import IGNORE, as_label
-from blockml.datasets.records import parse_record, text_lines
+from blockml.datasets.gold import IGNORE, Gold, RegionGold, RunGold, TextGold, as_label
+from blockml.datasets.sources import parse_record, text_lines
 from blockml.errors import DatasetError
 from blockml.page import Label
 from blockml.storage.atomic import atomic_write
@@ -140,3 +144,130 @@ def write_labels(
         rows[0][UNFINISHED_FLAG] = True
     with atomic_write(path) as stream:
         stream.write("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace"))
+
+
+def gold_beside(page: Path) -> Path | None:
+    """Return the file with the gold of a page (same name with ``.txt`` or ``.jsonl``), or None if there is neither.
+
+    Examples
+    --------
+    >>> gold_beside(Path("missing/p0.html")) is None
+    True
+    """
+    stem = page_stem(page.name) or page.name
+    return next((path for end in (".jsonl", ".txt") if (path := page.with_name(stem + end)).is_file()), None)
+
+
+def read_flat(folder: Path, name: str) -> Dataset:
+    """Read the HTML files of a folder and their gold files; a file without one becomes a page without gold.
+
+    Raises
+    ------
+    DatasetError
+        No page has gold, two pages have the same id, or a file is damaged.
+    """
+    pages: dict[str, LabelledPage] = {}
+    for path in html_files(folder.iterdir()):
+        page_id = page_stem(path.name) or path.name
+        if page_id in pages:
+            raise DatasetError(f"two pages have the id {page_id!r}", source=path)
+        url = declared_url(path)
+        site = site_of(url, page_id)
+        pages[page_id] = LabelledPage(page_id, site, path, gold=_flat_gold(path), url=url, site_known=site != page_id)
+    if not any(page.gold for page in pages.values()):
+        raise DatasetError("no page has gold: NAME.html needs NAME.txt or NAME.jsonl next to it", source=folder)
+    return Dataset(name, folder, "flat", tuple(pages.values()))
+
+
+def _flat_gold(page: Path) -> Gold | None:
+    gold = gold_beside(page)
+    if gold is None:
+        return None
+    return read_labels(gold) if gold.suffix == ".jsonl" else TextGold(read_text(gold))
+
+
+#: Block types of the dataset-popular collection (Kreuzer 2013) as labels.
+REGION_LABELS: Mapping[str, Label] = {
+    **dict.fromkeys(("Article", "Content", "Table"), Label.MAIN),
+    **dict.fromkeys(("Image", "Video"), Label.SUPPLEMENT),
+    **dict.fromkeys(("LinkList", "Sidebar"), Label.RELATED),
+    **dict.fromkeys(("Menu", "Menu Sidebar"), Label.NAVIGATION),
+    **dict.fromkeys(("Header", "Logo", "Searchbar"), Label.OTHER),
+    "Title": Label.HEADING,
+    "Comments": Label.COMMENT,
+    "Ad": Label.ADVERTISEMENT,
+    "Footer": Label.FOOTER,
+}
+
+
+def find_table(folder: Path) -> Path | None:
+    """Return the table of a corpus folder (``gold.jsonl`` or ``pages.jsonl``, compressed or not), or None."""
+    names = with_compression("gold.jsonl", "pages.jsonl")
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def read_rows(table: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a JSON lines file, which may be compressed.
+
+    Raises
+    ------
+    DatasetError
+        The file cannot be read, or a line is not a JSON object with an ``id`` and fields of the right types.
+    """
+    try:
+        for number, line in text_lines(table):
+            if not line.strip():
+                continue
+            row = parse_record(line, f"line {number}", table)
+            if not row.get("id"):
+                raise DatasetError(f"line {number} has no 'id'", source=table)
+            yield row
+    except DAMAGED as error:
+        raise DatasetError(f"cannot be read ({error})", source=table) from error
+
+
+def read_corpus(folder: Path, name: str) -> Dataset:
+    """Read a corpus folder.
+
+    The fields of a record determine the kind of gold: block types with XPaths, the main content as text, or snippets.
+    Pages listed in ``pages.jsonl`` have no gold.
+
+    Raises
+    ------
+    DatasetError
+        The table is missing or empty, a record is damaged, two have the same id, or a page file is missing.
+    """
+    table = find_table(folder)
+    if table is None:
+        raise DatasetError("no gold.jsonl or pages.jsonl", source=folder)
+    files = pages_below(folder / "pages")
+    pages: dict[str, LabelledPage] = {}
+    for row in read_rows(table):
+        if row["id"] in pages:
+            raise DatasetError(f"two pages have the id {row['id']!r}", source=table)
+        path = files.get(PurePosixPath(row["id"]).as_posix())
+        if path is None:
+            raise DatasetError(f"page {row['id']!r} has no file in pages/", source=table)
+        pages[row["id"]] = page_from_row(row, row["id"], path, _corpus_gold(row))
+    if not pages:
+        raise DatasetError("the table has no page", source=table)
+    # A table that was cut at the end of a line is known by the pages that it lacks.
+    known = {PurePosixPath(page_id).as_posix() for page_id in pages}
+    failures = tuple([f"page {name} has no row in {table.name}" for name in files if name not in known])
+    # Licence and attribution are lines in the folder's README.
+    readme = folder / "README.md"
+    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    licence = re.search(r"^Licence[^:\n]*:\s*(.+)$", text, re.MULTILINE)
+    source = re.search(r"^Source:\s*(.+)$", text, re.MULTILINE)
+    facts = (licence[1] if licence else "", source[1] if source else "")
+    return Dataset(name, folder, "corpus", tuple(pages.values()), *facts, failures=failures)
+
+
+def _corpus_gold(row: Mapping[str, Any]) -> Gold | None:
+    content = row.get("main_content")
+    if blocks := [block for block in row.get("blocks") or () if "xpath" in block]:
+        for block in blocks:
+            if block["type"] not in REGION_LABELS:
+                raise DatasetError(f"page {row['id']!r} has the unknown block type {block['type']!r}")
+        return RegionGold(tuple((block["xpath"], REGION_LABELS[block["type"]]) for block in blocks), content)
+    return text_gold(content, row)

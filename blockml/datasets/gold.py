@@ -1,4 +1,4 @@
-"""Kinds of gold and their conversion to block labels.
+"""Kinds of gold, names of labels, and conversion to block labels.
 
 Gold of every kind gives the text of the main content and labels the blocks of a parsed page, so it works with any back
 end, profile and tokenizer.
@@ -14,9 +14,27 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.errors import DatasetError
 from blockml.page import MAIN_LABELS, Label, Page
 from blockml.text.lcs import lcs_alignment
-from blockml.text.tokens import metric_tokens
+from blockml.text.words import metric_tokens
+
+__all__ = [
+    "IGNORE",
+    "LABELS",
+    "LABEL_CODE",
+    "MATCHED_SHARE",
+    "BlockLabels",
+    "Gold",
+    "RegionGold",
+    "RunGold",
+    "SnippetGold",
+    "TextGold",
+    "as_label",
+    "block_tokens",
+    "ignored_text",
+]
+
 
 #: All labels, in the order of their codes.
 LABELS: tuple[Label, ...] = tuple(Label)
@@ -259,3 +277,43 @@ class RegionGold:
     def missing(self, page: Page) -> list[str]:
         """Return the XPaths that match no element of the page."""
         return [xpath for xpath, _ in self.regions if page.nodes.find(xpath) is None]
+
+
+#: Label of text that may be content or not.
+IGNORE = "ignore"
+
+#: Other names for labels.
+_SYNONYMS: Mapping[str, Label] = {
+    **dict.fromkeys(("1", "1.0", "true", "yes", "content", "main_content", "article", "good"), Label.MAIN),
+    **dict.fromkeys(("0", "0.0", "false", "no", "boilerplate", "not_content", "non_content", "bad"), Label.OTHER),
+    **dict.fromkeys(("title", "headline"), Label.HEADING),
+    "comments": Label.COMMENT,
+    "menu": Label.NAVIGATION,
+    "ad": Label.ADVERTISEMENT,
+}
+
+
+def as_label(name: object, source: object) -> Label | None:
+    """Return the label for a name or synonym, such as 1, 0, content and boilerplate; None for ``ignore``.
+
+    Raises
+    ------
+    DatasetError
+        The label is unknown.
+
+    Examples
+    --------
+    >>> str(as_label("Navigation", None)), str(as_label(1, None)), as_label("ignore", None)
+    ('navigation', 'main', None)
+    """
+    if name is None:
+        raise DatasetError(f"has no label; {IGNORE!r} marks text that may be content or not", source=source)
+    plain = str(name).strip().lower().replace(" ", "_").replace("-", "_")
+    if plain == IGNORE:
+        return None
+    if plain in _SYNONYMS:
+        return _SYNONYMS[plain]
+    if plain not in [*Label]:
+        legal = ", ".join(sorted([*map(str, Label), IGNORE]))
+        raise DatasetError(f"unknown label {name!r}; choose one of: {legal}", source=source)
+    return Label(plain)

@@ -68,7 +68,7 @@ def uncovered_text(page: Page, owner: NDArray[np.int32], tokens: list[str], gold
     --------
     >>> import blockml
     >>> from blockml.datasets.gold import block_tokens
-    >>> from blockml.text.tokens import metric_tokens
+    >>> from blockml.text.words import metric_tokens
     >>> texts = [" ".join(f"{word}{i}" for i in range(60)) for word in ("cat", "dog", "cow")]
     >>> page = blockml.parse("".join(f"<p>{text}</p>" for text in texts))
     >>> uncovered_text(page, *block_tokens(page), metric_tokens(texts[0]))

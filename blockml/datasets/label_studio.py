@@ -17,12 +17,11 @@ import lxml.etree
 import lxml.html
 import numpy as np
 
-from blockml.datasets.gold import LABELS, BlockLabels, RunGold
-from blockml.datasets.labels import IGNORE, as_label
+from blockml.datasets.gold import IGNORE, LABELS, BlockLabels, RunGold, as_label
 from blockml.datasets.sources import TableRow
 from blockml.errors import DatasetError
 from blockml.page import MAIN_LABELS, Flag, Label, Nodes, Page
-from blockml.page.cached import cached_property
+from blockml.page.lazy import cached_property
 
 __all__ = ["LABELLING_CONFIG", "SpanGold", "is_export", "label_studio_rows", "label_studio_task"]
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blockml.archives.suffixes import is_page_file, page_stem
+from blockml.archives.kinds import is_page_file, page_stem
 from blockml.datasets.base import Dataset, LabelledPage, declared_url, page_from_row, text_gold
-from blockml.datasets.records import field_problem
-from blockml.datasets.sources import read_json
+from blockml.datasets.sources import field_problem, read_json
 from blockml.errors import DatasetError
 
 __all__ = ["PUBLISHED"]

@@ -1,23 +1,47 @@
-"""Rows of tables: CSV, TSV, JSON, JSON lines and Parquet files, data frames, Arrow tables and iterables of dicts."""
+"""Rows and cells of tables, in the forms that spreadsheets, exports and crawlers write, and JSON records."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import csv
 import io
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain, islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
-from blockml.archives.compression import DAMAGED, open_file
-from blockml.archives.suffixes import LINES, is_table_file, split_compression
-from blockml.datasets.records import MAX_LINE, text_lines
+from blockml.archives.compression import DAMAGED, decompressed, open_file, recognized
+from blockml.archives.kinds import LINES, PAGE_FILES, is_table_file, split_compression
+from blockml.document.text import render_text
 from blockml.errors import DatasetError, UsageError, needed
+from blockml.parsing import Limits, parse
 
-__all__ = ["TABLE_READERS", "TableRow", "is_table", "object_rows", "read_json", "table_parts", "table_rows"]
+__all__ = [
+    "MAX_LINE",
+    "TABLE_READERS",
+    "TableRow",
+    "field_problem",
+    "file_lines",
+    "gold_text",
+    "is_empty",
+    "is_table",
+    "object_rows",
+    "page_content",
+    "page_path",
+    "parse_record",
+    "read_json",
+    "table_parts",
+    "table_rows",
+    "text_lines",
+]
+
 
 TableRow = Mapping[str, Any]
 
@@ -242,3 +266,233 @@ def _mapping_rows(data: Mapping[Any, Any], source: object) -> Iterator[TableRow]
         yield from ({"id": str(key), **row} for key, row in data.items())
     else:
         raise DatasetError("needs a list of objects, objects by id, or columns of equal length", source=source)
+
+
+#: A table may come from somebody else, and what it names would be shown in reports.
+_OUTSIDE = "outside of the table's folder"
+_ALLOW = "outside_files=True (in commands: --outside-files) allows this"
+#: Maximum characters of a cell in a message.
+_SHOWN = 60
+#: A text in base64 of at least 40 characters, with line ends or without.
+_BASE64 = re.compile(r"[A-Za-z0-9+/\s]{38,}+={0,2}\s*")
+#: The start of an address.
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+#: Gold that is markup from its first to its last character.
+_MARKUP = re.compile(r"\s*<(?:[a-z][a-z0-9]*\b|!)[^<>]*>.*>\s*", re.DOTALL | re.IGNORECASE)
+
+
+def is_empty(value: Any) -> bool:  # noqa: ANN401
+    """Return whether a cell is empty: None, NaN, or only white space."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    is_nan = isinstance(value, float) and value != value  # noqa: PLR0124
+    return is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def page_content(value: Any) -> bytes | str | None:  # noqa: ANN401
+    """Return the page in a cell: text, bytes, compressed bytes, or a text in base64; None for the name of a file.
+
+    Raises
+    ------
+    DatasetError
+        The cell has another type, or a compressed page is damaged.
+
+    Examples
+    --------
+    >>> page_content("PGh0bWw+PHA+Q2F0cyBydWxlIHRoZSB3b3JsZC48L3A+"), page_content("pages/1.html")
+    (b'<html><p>Cats rule the world.</p>', None)
+    """
+    if isinstance(value, bytearray | memoryview):
+        value = bytes(value)
+    if isinstance(value, str) and "<" not in value and _BASE64.fullmatch(value):
+        try:
+            data = base64.b64decode("".join(value.split()), validate=True)
+        except binascii.Error:
+            return None
+        return _decompressed(data) if recognized(data[:4]) or b"<" in data else None
+    if isinstance(value, bytes):
+        return _decompressed(value)
+    if isinstance(value, str):
+        return value if "<" in value else None
+    if isinstance(value, int | float):
+        return None
+    raise DatasetError(f"the page is a {type(value).__name__}, not text or bytes")
+
+
+def _decompressed(data: bytes) -> bytes:
+    if not (compression := recognized(data[:4])):
+        return data
+    try:
+        return decompressed(io.BytesIO(data), compression).read(Limits().bytes + 1)
+    except DAMAGED as error:
+        raise DatasetError(f"the page is a damaged {compression} stream ({error})") from error
+
+
+def page_path(name: str, folder: Path, *, outside_files: bool = False) -> Path:
+    """Return the file that a cell names, relative to ``folder``; the suffix may be missing.
+
+    Raises
+    ------
+    DatasetError
+        There is no such file, or it is outside of the folder without ``outside_files``; the message is the reason.
+    """
+    scheme = found[1].lower() if (found := _SCHEME.match(name)) else ""
+    if scheme == "file":
+        with suppress(ValueError):  # not a URL
+            name = url2pathname(urlsplit(name).path)
+    shown = repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…")
+    for text in (name, name.replace("\\", "/")):
+        place = folder / text
+        for end in ("", *PAGE_FILES):
+            with suppress(OSError):  # a name may be too long for the file system
+                if place.name and (file := place.with_name(place.name + end)).is_file():
+                    if not (outside_files or _is_below(file, folder)):
+                        raise DatasetError(f"names a file {_OUTSIDE}, {shown}; {_ALLOW}")
+                    return file
+    if scheme not in ("", "file"):
+        raise DatasetError(f"has the address {shown} instead of a page; pages are not downloaded")
+    raise DatasetError(f"names a file that does not exist, {shown}")
+
+
+def gold_text(value: Any, folder: Path, *, outside_files: bool = False) -> Any:  # noqa: ANN401
+    """Return the text of a cell of gold.
+
+    Markup gives its text, a list its lines, and the name of a text file its content. Other values are returned as they
+    are.
+
+    Raises
+    ------
+    DatasetError
+        The text file is outside of the folder, and ``outside_files`` is not set.
+    OSError
+        The text file can't be read.
+    UnicodeError
+        It is not in UTF-8.
+
+    Examples
+    --------
+    >>> gold_text("<h1>Cats</h1><p>Cats rule.</p>", Path()), gold_text(["Cats", "Cats rule."], Path())
+    ('Cats\\nCats rule.', 'Cats\\nCats rule.')
+    >>> gold_text("Write <p> for a paragraph", Path())
+    'Write <p> for a paragraph'
+    """
+    if hasattr(value, "tolist"):  # NumPy
+        value = value.tolist()
+    if isinstance(value, list | tuple) and all(isinstance(line, str) for line in value):
+        return "\n".join(value)
+    if not isinstance(value, str):
+        return value
+    if _MARKUP.fullmatch(value):
+        page = parse(value)
+        return render_text(page, [True] * len(page.blocks))
+    if value.lower().endswith(".txt") and len(value) < 1000 and "\n" not in value and _is_file(folder / value):
+        if not (outside_files or _is_below(folder / value, folder)):
+            raise DatasetError(f"the gold names a file {_OUTSIDE}, {value[:_SHOWN]!r}; {_ALLOW}")
+        return (folder / value).read_text(encoding="utf-8-sig")
+    return value
+
+
+def _is_below(file: Path, folder: Path) -> bool:
+    """Tell whether a file is in a folder or below it, after links are followed."""
+    return file.resolve().is_relative_to(folder.resolve())
+
+
+def _is_file(path: Path) -> bool:
+    """Tell whether a path is a file; a name that is too long for the file system is not."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+#: Fields that hold a string, and fields that hold a list of strings; each may be missing or null.
+_TEXTS = ("id", "url", "site", "page_type", "encoding", "main_content")
+#: Maximum bytes of a line: twice the parser's limit for a page.
+MAX_LINE = 2**27
+_LISTS = ("with", "without", "ignore", "flags")
+
+
+def file_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers, counted from 1; the suffix determines the decompression.
+
+    Lines are limited because a small compressed file can expand to a line of any length.
+
+    Raises
+    ------
+    DatasetError
+        A line is longer than any record.
+    """
+    number = 0
+    with open_file(path) as stream:
+        while line := stream.readline(MAX_LINE + 1):
+            number += 1
+            if len(line) > MAX_LINE:
+                raise DatasetError(f"line {number} is longer than {MAX_LINE} bytes", source=path)
+            yield number, line
+
+
+def text_lines(path: Path, remedy: str = "save the file in UTF-8") -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file in UTF-8 with their numbers, counted from 1.
+
+    Raises
+    ------
+    DatasetError
+        A line is longer than any record, or is not UTF-8.
+    """
+    for number, line in file_lines(path):
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            found = f"byte {line[error.start]:#x}"
+            raise DatasetError(f"line {number} is not UTF-8 ({found}); {remedy}", source=path) from None
+
+
+def parse_record(line: str, what: str, source: Path) -> dict[str, Any]:
+    """Parse a JSON object and check the fields that describe a page.
+
+    Parameters
+    ----------
+    line
+        The JSON.
+    what
+        Name of the record in error messages, such as ``line 3``.
+    source
+        The file.
+
+    Raises
+    ------
+    DatasetError
+        Not JSON, not an object, or a field that blockml reads is of the wrong type.
+    """
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"{what} is not JSON ({error})", source=source) from None
+    if not isinstance(row, dict):
+        raise DatasetError(f"{what} is not a JSON object", source=source)
+    if problem := field_problem(row):
+        raise DatasetError(f"{what}: {problem}", source=source)
+    return row
+
+
+def field_problem(row: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with the types of a record; None if they are right."""
+    for name in _TEXTS:
+        if not isinstance(row.get(name), str | None):
+            return f"{name!r} must be a string"
+    for name in _LISTS:
+        if not _is_list(row.get(name), str):
+            return f"{name!r} must be a list of strings"
+    if not _is_list(blocks := row.get("blocks"), dict) or not all(
+        "xpath" not in block or (isinstance(block["xpath"], str) and isinstance(block.get("type"), str))
+        for block in blocks or ()
+    ):
+        return "'blocks' must be a list of objects with strings 'xpath' and 'type'"
+    place = PurePosixPath(row.get("id") or "")
+    if place.is_absolute() or ".." in place.parts:
+        return f"the id {str(place)!r} leads out of the folder"
+    return None
+
+
+def _is_list(value: object, kind: type) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(item, kind) for item in value))

@@ -12,7 +12,7 @@ from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, cast
 
-from blockml.archives.suffixes import page_stem
+from blockml.archives.kinds import page_stem
 from blockml.datasets.base import (
     Dataset,
     LabelledPage,
@@ -22,15 +22,21 @@ from blockml.datasets.base import (
     read_page_file,
     text_gold,
 )
-from blockml.datasets.cells import gold_text, is_empty, page_content, page_path
-from blockml.datasets.gold import Gold, RegionGold, RunGold
+from blockml.datasets.gold import Gold, RegionGold, RunGold, as_label
 from blockml.datasets.label_studio import SpanGold, is_export, label_studio_rows
-from blockml.datasets.labels import as_label
-from blockml.datasets.records import field_problem
-from blockml.datasets.sources import TableRow, read_json, table_rows
+from blockml.datasets.sources import (
+    TableRow,
+    field_problem,
+    gold_text,
+    is_empty,
+    page_content,
+    page_path,
+    read_json,
+    table_rows,
+)
 from blockml.errors import DatasetError, UsageError, check_name
 from blockml.storage.spool import Spool
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 __all__ = ["COLUMNS", "dataset_of_rows", "page_columns", "read_table"]
 

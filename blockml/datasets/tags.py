@@ -14,7 +14,7 @@ from blockml.datasets.gold import BlockLabels
 from blockml.features.kim2013 import PARENT_TAGS
 from blockml.page import Flag, Page
 from blockml.parsing import parse
-from blockml.parsing.lines import document_lines
+from blockml.parsing.segmentation import document_lines
 
 #: Minimum frequency of a tag to be suggested as a parent tag (our choice).
 _MIN_COUNT = 10

@@ -1,12 +1,12 @@
-"""Validation of gold: defects that would make training labels or scores wrong."""
+"""Validation of gold: defects that would make labels or scores wrong, and soft error pages."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -15,17 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets.base import Dataset, LabelledPage
-from blockml.datasets.corpus import REGION_LABELS
+from blockml.datasets.folders import REGION_LABELS
 from blockml.datasets.gold import Gold, RegionGold, RunGold, block_tokens
 from blockml.datasets.gold_coverage import repeated_words, uncovered_text
 from blockml.datasets.label_studio import SpanGold
-from blockml.datasets.soft_errors import soft_error
 from blockml.page import Label, Page
 from blockml.parsing import parse
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.text.lcs import lcs_alignment
-from blockml.text.plurals import counted
-from blockml.text.tokens import WORD, metric_tokens
+from blockml.text.words import WORD, counted, metric_tokens
 
 
 class FindingKind(StrEnum):
@@ -248,3 +246,197 @@ def _truncated_words(page: Page, owner: NDArray[np.int32], alignment: NDArray[np
     following = WORD.findall(page.blocks.texts[int(owner[last])])[last + 1 - start :]
     continues = content.rstrip().endswith((",", ";")) or bool(following and following[0][0].islower())
     return left if continues and not _SENTENCE_END.search(content) else 0
+
+
+#: Kinds that make gold invalid for any use: it is missing, belongs to another page, is incomplete or contradicted.
+_INVALID = frozenset(FindingKind) - {
+    FindingKind.WORD_ORDER,
+    FindingKind.REPETITION,
+    FindingKind.DUPLICATE,
+    FindingKind.CONTAMINATION,
+}
+#: Kinds that make block labels wrong. A repetition does not, because only one of the copies is aligned.
+INVALID_FOR_TRAINING: frozenset[FindingKind] = _INVALID | {FindingKind.WORD_ORDER}
+#: Kinds that make scores wrong. Word order does not affect bag-of-words scores.
+INVALID_FOR_EVALUATION: frozenset[FindingKind] = _INVALID | {FindingKind.REPETITION}
+
+#: Flags of data sets that our own check of the same kind replaces: WCXB's authors searched the visible text of a
+#: browser for the words of the gold and flagged pages with text in ``noscript``, which blockml reads.
+REPLACED: frozenset[str] = frozenset({"gold_words_missing_from_html"})
+
+
+def gold_defects(
+    dataset: Dataset,
+    *,
+    kinds: Set[FindingKind] = INVALID_FOR_TRAINING | INVALID_FOR_EVALUATION,
+    jobs: int = 1,
+    progress: ProgressCallback = ignore_progress,
+) -> Mapping[str, tuple[str, ...]]:
+    """Find the defects of the gold of a data set, without using any extractor.
+
+    Parameters
+    ----------
+    dataset
+        The data set.
+    kinds
+        Kinds of findings that count as defects.
+    jobs
+        Number of processes; does not affect the result.
+    progress
+        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
+
+    Returns
+    -------
+    Mapping[str, tuple[str, ...]]
+        Defects by page id, in the order of the data set, for pages with at least one: the flags of the data set in
+        their order, then the kinds of findings, sorted, without duplicates.
+
+    Raises
+    ------
+    DatasetError
+        A page cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from blockml.datasets import LabelledPage, TextGold
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.html")
+    ...     _ = path.write_text("<title>Page not found</title><p>Page not found")
+    ...     page = LabelledPage("a", "site", path, TextGold("Page not found"), flags=("seen",))
+    ...     gold_defects(Dataset("mine", Path(folder), "folders", (page,)))
+    {'a': ('seen', 'soft error')}
+    """
+    return _defects(dataset, validate(dataset, jobs=jobs, progress=progress), kinds)
+
+
+def _defects(dataset: Dataset, findings: Iterable[Finding], kinds: Set[FindingKind]) -> Mapping[str, tuple[str, ...]]:
+    """Return the flags of pages and the kinds of findings that count, by page id."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for finding in findings:
+        if finding.kind in kinds:
+            found[finding.page_id].add(str(finding.kind))
+    names = {page.id: tuple(dict.fromkeys((*page.flags, *sorted(found.get(page.id, ()))))) for page in dataset.pages}
+    return {page_id: defects for page_id, defects in names.items() if defects}
+
+
+def filtered(dataset: Dataset, *, jobs: int = 1, progress: ProgressCallback = ignore_progress) -> Dataset:
+    """Flag the pages of a data set whose gold is invalid for training, so that training leaves them out.
+
+    Existing flags are kept, except those in :data:`REPLACED`.
+
+    Parameters
+    ----------
+    dataset
+        The data set.
+    jobs
+        Number of processes; does not affect the result.
+    progress
+        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
+
+    Raises
+    ------
+    DatasetError
+        A page cannot be read.
+    """
+    return flagged(dataset, validate(dataset, jobs=jobs, progress=progress))
+
+
+def flagged(dataset: Dataset, findings: Iterable[Finding]) -> Dataset:
+    """Flag the pages of a data set as :func:`filtered` does, from the findings of its pages."""
+    found = _defects(dataset, findings, INVALID_FOR_TRAINING)
+    pages = [
+        replace(page, flags=tuple([name for name in found.get(page.id, ()) if name not in REPLACED]))
+        for page in dataset.pages
+    ]
+    return replace(dataset, pages=tuple(pages))
+
+
+#: Maximum number of words of a soft error page (our choice: error pages with a full menu have up to 500).
+_MAX_WORDS = 500
+#: Maximum number of words of an application shell, which asks to enable JavaScript (our choice).
+_MAX_SHELL_WORDS = 40
+#: Maximum number of words of a block with a message (our choice).
+_MAX_MESSAGE_WORDS = 40
+
+#: Whole titles (or segments of a title between dashes and bars) and whole blocks: challenges by Cloudflare, Anubis,
+#: PerimeterX, Imperva, Akamai and Amazon, and error messages of common servers.
+_MESSAGE = re.compile(
+    r"just a moment|making sure you['’]re not a bot|attention required|robot check|human verification|"
+    r"are you (?:a )?(?:human|robot)|pardon our interruption|security check(?: required)?|"
+    r"verify(?:ing)? (?:that )?you are (?:a )?human|checking your browser(?: before accessing .{1,60})?|"
+    r"access (?:to this page has been )?denied|(?:(?:http )?error|http) [45]\d\d|[45]\d\d error|"
+    r"(?:(?:http )?(?:error )?[45]\d\d[ :–-]+)?"
+    r"(?:(?:the )?(?:page|file|object|document|url|article)(?: was)? (?:not found|removed)|not found|forbidden|"
+    r"bad gateway|service (?:temporarily )?unavailable|internal server error|gateway time-?out|too many requests)",
+    re.IGNORECASE,
+)
+#: A sentence stating that the requested page does not exist.
+_SENTENCE = re.compile(
+    r"\b(?:page|file|document|url|topic|post|article|content|address)\b[^.!?]{0,100}?"
+    r"\byou(?:['’]re| are| were)? (?:have )?(?:looking for|requested|tried to access|trying to access)\b"
+    r"[^!?]{0,120}?(?:\bnot (?:be )?(?:found|available|exist)|n['’]t (?:be )?(?:found|exist)|"
+    r"\bno longer (?:exists?|available|here)|\bhas(?: been)? (?:moved|removed))|"
+    r"requested url .{1,200} was not found",
+    re.IGNORECASE,
+)
+_SCRIPT = re.compile(r"\b(?:enable|turn on|activate|requires?|needs?) (?:java ?script|js)\b", re.IGNORECASE)
+#: Separators between the segments of a title, and punctuation at the end of a heading.
+_SEPARATORS = re.compile(r"\s[|–—:·»«-]+\s|[|:»]+\s*|,\s")
+_MARGIN = " .…!?*:-–—"
+
+
+def soft_error_message(title: str, texts: Iterable[str], n_words: int) -> str | None:
+    """Return the title segment or text that consists only of the message of an error page or a challenge.
+
+    Parameters
+    ----------
+    title
+        Title of the page.
+    texts
+        Texts of its blocks, or lines of its text.
+    n_words
+        Number of words of the page, or of its text; long pages are not errors.
+
+    Examples
+    --------
+    >>> soft_error_message("Shop | Page not found", [], 7), soft_error_message("Shop", ["Shoes"], 1)
+    ('Page not found', None)
+    """
+    if n_words > _MAX_WORDS:
+        return None
+    names = (*_SEPARATORS.split(title), *texts)
+    return next((name.strip() for name in names if _MESSAGE.fullmatch(name.strip(_MARGIN))), None)
+
+
+def soft_error(page: Page) -> str | None:
+    """Return the message that marks a page as a challenge, an error page or an empty shell.
+
+    Returns
+    -------
+    str | None
+        The message; None if the page shows no sign of a soft error.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> soft_error(blockml.parse("<title>Shop | Page not found</title><p>Try the search.</p>"))
+    'Page not found'
+    >>> soft_error(blockml.parse("<title>How to repair pages</title><p>Page not found: what then?</p>")) is None
+    True
+    """
+    n_words = int(page.blocks.n_words.sum())
+    if not n_words:
+        return None
+    if (message := soft_error_message(page.title, page.blocks.texts, n_words)) is not None:
+        return message
+    if n_words > _MAX_WORDS:
+        return None
+    for text, words in zip(page.blocks.texts, page.blocks.n_words.tolist(), strict=True):
+        if words <= _MAX_MESSAGE_WORDS:
+            if match := _SENTENCE.search(text):
+                return match[0]
+            if n_words <= _MAX_SHELL_WORDS and _SCRIPT.search(text):
+                return text
+    return None

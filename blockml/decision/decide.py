@@ -27,9 +27,9 @@ from blockml.decision.prediction import Prediction, ScoredPage
 from blockml.decision.remarks import unit_remarks
 from blockml.decision.units import complete, mean_over_units
 from blockml.errors import UsageError, check_name, check_type
-from blockml.features.named_elements import OF_POSTS
 from blockml.outline import Outline
 from blockml.page import Label, Page, Reason
+from blockml.page.element_names import OF_POSTS
 from blockml.page.lazy import LazySequence
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _decide(
         posts = find_posts(page, kept | by_default)
     if posts:
         likely = by_score | (scores >= _LIKELY_POST * threshold)
-        from blockml.decision.threads import thread_changes
+        from blockml.decision.comments import thread_changes
 
         added, beside = thread_changes(posts, page.blocks, kept, likely, by_default)
         overriding += [(Reason.KEPT_WITH_POST, added), (Reason.REMOVED_WITH_POST, beside)]

@@ -1,4 +1,4 @@
-"""Declared articles, and lines whose text a page declares: parts of a recipe, and the summary before an article.
+"""Declared articles, lines whose text a page declares, such as parts of a recipe, and forms.
 
 Short lines of a list are hard to tell from a menu, and a summary in a separate element from a teaser. JSON-LD and
 ``meta`` elements repeat their texts.
@@ -17,9 +17,10 @@ from blockml.decision.prediction import Prediction
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Page
-from blockml.text.tokens import token_lists
+from blockml.text.words import token_lists
 
-__all__ = ["declared_lines", "declares_article", "has_running_text", "recipe_lines", "summary_line"]
+__all__ = ["declared_lines", "declares_article", "has_running_text", "is_form", "recipe_lines", "summary_line"]
+
 
 _PARTS_OF_RECIPES = ("recipeIngredient", "ingredients", "recipeInstructions")
 _TAG = re.compile(r"<[^>]*>")
@@ -216,3 +217,30 @@ def _lines(page: Page, chosen: NDArray[np.bool_]) -> dict[int, str]:
         number: " ".join(texts[start:stop])
         for number, start, stop in zip(numbers.tolist(), starts.tolist(), stops.tolist(), strict=True)
     }
+
+
+#: Types of fields that people write into.
+_WRITTEN = frozenset({"text", "email", "tel", ""})
+#: Minimum fields to write into, and fields and buttons altogether (our choices: comments below a post need fewer);
+#: fields that are looked at, so that hostile pages cost little.
+_MIN_WRITTEN, _MIN_FIELDS, _MOST = 3, 8, 1000
+
+
+def is_form(page: Page) -> bool:
+    """Tell whether a page asks for a password, or for several pieces of text.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> is_form(blockml.parse("<form><input name=name><input type=password></form>"))
+    True
+    >>> is_form(blockml.parse("<form><input type=search><button>Go</button></form>"))
+    False
+    """
+    nodes = page.nodes
+    fields = nodes.indices("input")
+    types = [(nodes.attributes[node].get("type") or "").lower() for node in fields[:_MOST].tolist()]
+    if "password" in types:
+        return True
+    n_written = sum(kind in _WRITTEN for kind in types) + len(nodes.indices("textarea"))
+    return n_written >= _MIN_WRITTEN and len(fields) + len(nodes.indices("button")) >= _MIN_FIELDS

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from blockml import _kernel
 from blockml.decision.comments import CommentLimits, readers_comments
-from blockml.decision.copies import hidden_blocks, hidden_copies, is_most
-from blockml.decision.forms import is_form
-from blockml.decision.hidden import hidden_content
+from blockml.decision.declared import is_form
+from blockml.decision.hidden import hidden_blocks, hidden_content, hidden_copies, is_most
 from blockml.decision.lines import (
     WORDLESS_WEIGHT,
     duplicate_penalties,
@@ -34,13 +33,11 @@ from blockml.decision.prediction import ScoredPage
 from blockml.decision.sidebars import without_sidebars
 from blockml.decision.units import compared_units, in_quotations, pooled_units
 from blockml.errors import ModelFormatError, UnknownNameError
-from blockml.features.block_groups import GROUPINGS
-from blockml.features.named_elements import SIDEBARS
-from blockml.features.page_context import BlockAmounts, PageContext
+from blockml.features.page_context import GROUPINGS, BlockAmounts, PageContext
 from blockml.page import Reason
-from blockml.page.element_names import blocks_in
+from blockml.page.element_names import SIDEBARS, blocks_in
 from blockml.page.lazy import Lazy
-from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.base import log_odds, sigmoid
 from blockml.predictors.page_features import expected_f1
 
 __all__ = [
@@ -101,7 +98,7 @@ class DecisionPolicy:
     same_context_factor: float = 0.25
     min_duplicate_words: int = 3  #: Minimum words of a line that is compared with others.
     #: Penalty of blocks in a hidden element whose text is visible elsewhere, with the same exception: see
-    #: :mod:`blockml.decision.copies`.
+    #: :mod:`blockml.decision.hidden`.
     hidden_copy_penalty: float = 0.0
     #: Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous.
     neighbor_smoothing: float = 0.0

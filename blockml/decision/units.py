@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.notes import notes_of_marks
+from blockml.decision.remarks import notes_of_marks
 from blockml.outline import Outline, UnitKind
 from blockml.page import Flag, Reason
-from blockml.page.cached import cached_property
+from blockml.page.lazy import cached_property
 
 __all__ = ["Completed", "compared_units", "complete", "in_quotations", "mean_over_units", "pooled_units"]
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.document.code import CODE, code_language, code_lines, line_starts, listings
-from blockml.document.image_addresses import image_address, is_placeholder
 from blockml.document.inline import LINE, LINK, REFERENCE, InlineContent, RawInline, RawSpan, normalised
 from blockml.document.lists import ListPart, Lists, block_span, grouped
 from blockml.document.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
@@ -41,19 +40,26 @@ from blockml.document.nodes import (
     Term,
 )
 from blockml.document.notes import find_notes
-from blockml.document.picture_kinds import picture_file_name, picture_sides
+from blockml.document.picture_kinds import image_address, is_placeholder, picture_file_name, picture_sides
 from blockml.document.pictures import Pictures, alternative_text, find_pictures
-from blockml.document.roles import with_roles
-from blockml.document.shown import ROW_PARENTS, content_span, shown_nodes
-from blockml.document.spaces import KEEPS_ALL, NO_BREAK, has_indent, kept_spaces, verse_indent, verses, with_indent
-from blockml.document.text import node_separators
+from blockml.document.shown import ROW_PARENTS, content_span, shown_nodes, with_roles
+from blockml.document.text import (
+    KEEPS_ALL,
+    NO_BREAK,
+    has_indent,
+    kept_spaces,
+    node_separators,
+    verse_indent,
+    verses,
+    with_indent,
+)
 from blockml.outline import Outline, UnitKind
 from blockml.page import Flag, Page, Separator
 from blockml.page.lazy import Lazy
 from blockml.parsing.segmentation import BREAKING
 from blockml.posts import ThreadPost
 from blockml.text.addresses import is_safe, read_address
-from blockml.text.characters import PILCROWS, is_permalink_sign, readable
+from blockml.text.words import PILCROWS, is_permalink_sign, readable
 
 __all__ = ["build_document"]
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from blockml.document.nodes import BREAK, Break, Inline, InlineFormula, Link, Mark, NoteReference, Picture, Span
-from blockml.document.spaces import NO_BREAK
+from blockml.document.text import NO_BREAK
 from blockml.page.lazy import Lazy
 
 __all__ = ["LINE", "LINK", "REFERENCE", "InlineContent", "RawSpan", "normalised"]

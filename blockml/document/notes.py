@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.document.shown import line_element, text_sums
-from blockml.document.words import IN_MARKUP
+from blockml.document.shown import IN_MARKUP, line_element, text_sums
 from blockml.outline import FOOTNOTE_MARK
 from blockml.page import Nodes, Page
 

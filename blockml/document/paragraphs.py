@@ -13,8 +13,7 @@ from blockml.document.text import text_places
 from blockml.outline import Outline
 from blockml.page import Label, Nodes, Page, Paragraph, ParagraphKind, Post, Separator
 from blockml.page.bounds import Budget
-from blockml.parsing.lines import VOID
-from blockml.parsing.segmentation import BREAKING
+from blockml.parsing.segmentation import BREAKING, VOID
 from blockml.posts import ThreadPost
 
 __all__ = ["find_paragraphs", "kept_posts"]

@@ -10,30 +10,29 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.document.image_addresses import image_address, is_placeholder
 from blockml.document.mathematics import formula_of_image
 from blockml.document.picture_kinds import (
     DECORATION,
     ELSEWHERE,
     PERSONS,
     class_and_id_words,
+    image_address,
     is_byline_of,
     is_decoration,
     is_of_head,
     is_other,
+    is_placeholder,
     is_twin,
     picture_file_name,
     picture_sides,
     shown_person,
 )
-from blockml.document.shown import shown_texts, text_sums
-from blockml.document.words import IN_MARKUP
+from blockml.document.shown import IN_MARKUP, shown_texts, text_sums
 from blockml.page import Flag, Image, Page
-from blockml.page.absolute import absolute_addresses
-from blockml.page.bounds import Budget
+from blockml.page.bounds import Budget, absolute_addresses
 from blockml.page.lazy import Lazy
 from blockml.text.addresses import is_safe
-from blockml.text.characters import readable
+from blockml.text.words import readable
 
 __all__ = ["Pictures", "alternative_text", "find_images", "find_pictures"]
 

@@ -1,18 +1,35 @@
-"""Nodes of a page that are shown in output with markup."""
+"""Nodes that are shown in output with markup, the roles of elements, and words that outputs look for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
-from blockml.parsing.lines import VOID
-from blockml.parsing.segmentation import BREAKING
+from blockml.page.attributes import searched_together
+from blockml.parsing.segmentation import BREAKING, VOID, own_lines
 
-__all__ = ["LISTS", "ROW_PARENTS", "content_span", "line_element", "shown_nodes", "shown_texts"]
-__all__ += ["text_sums"]
+__all__ = [
+    "IN_MARKUP",
+    "IN_TEXT",
+    "LISTS",
+    "OF_CODE",
+    "OF_SPACES",
+    "OF_TEX_IMAGES",
+    "ROW_PARENTS",
+    "TEX_SCRIPT",
+    "content_span",
+    "line_element",
+    "may_have_formulas",
+    "shown_nodes",
+    "shown_texts",
+    "text_sums",
+    "with_roles",
+]
+
 
 #: Enum members are slow to look up in Python 3.11.
 _HEAD = int(Flag.HEAD)
@@ -107,3 +124,63 @@ def shown_nodes(
         parents = nodes.parent[cells]
         result[cells] |= (nodes.named({"tr", "thead", "tbody", "tfoot"}) & result)[parents]
     return result
+
+
+#: Roles with the character after their name in attributes.
+_HEADING, _LIST = b"role\0heading\0", b"role\0list"
+_HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
+#: Elements that are not in items of a list declared by role: an item with one of them is a card.
+_SECTIONS = _HEADINGS | {"table", "article", "section"}
+_LEVEL = "2"  # of a heading without a level, by the ARIA specification
+
+
+def with_roles(page: Page) -> Page:
+    """Return a page whose elements are renamed by their roles; blocks stay the same.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<div role=heading aria-level=3>Cats</div><x-text>They rule.</x-text>")
+    >>> nodes = with_roles(page).nodes
+    >>> [nodes.name(node) for node in page.blocks.parent.tolist()]
+    ['h3', 'div']
+    """
+    nodes, changed = page.nodes, dict[int, str]()
+    held = nodes.with_words(IN_MARKUP)
+    sections = text_sums(nodes.named(_SECTIONS)) if held[_LIST] else np.zeros(0, dtype=np.int64)
+    for node in held[_HEADING]:
+        attributes = nodes.attributes[node]
+        if attributes.get("role") == "heading" and nodes.name(node) not in _HEADINGS:
+            level = attributes.get("aria-level", "").strip()
+            changed[node] = f"h{level if level in ('1', '2', '3', '4', '5', '6') else _LEVEL}"
+    for node in held[_LIST]:
+        around = nodes.parent.item(node)
+        is_item = nodes.attributes[node].get("role") == "listitem" and nodes.name(node) != "li" and around >= 0
+        if is_item and sections[nodes.end[node]] == sections[node] and nodes.attributes[around].get("role") == "list":
+            changed[node] = "li"
+            if nodes.name(around) not in LISTS:
+                changed[around] = "ul"
+    changed = dict.fromkeys(own_lines(nodes).tolist(), "div") | changed
+    if not changed:
+        return page
+    names = (*nodes.names, *sorted({*changed.values()} - {*nodes.names}))
+    tag = nodes.tag.copy()
+    tag[list(changed)] = [names.index(name) for name in changed.values()]
+    return replace(page, nodes=replace(nodes, names=names, tag=tag))
+
+
+#: Occurs in the type of scripts with formulas.
+TEX_SCRIPT = b"math/tex"
+#: Words in the classes of highlighters, in styles and classes that keep white space, and in the addresses or classes of
+#: pictures of formulas.
+OF_CODE = (b"syntaxhighlighter", b"crayon-line", b"-code", b"code-line")
+OF_SPACES = (b"white-space", b"whitespace-")
+OF_TEX_IMAGES = (b"latex", b"LaTeX", b"tex.cgi", b"codecogs", b"math/render/", b"class\0tex\0")
+IN_TEXT = searched_together((*OF_CODE, *OF_SPACES, *OF_TEX_IMAGES, TEX_SCRIPT))
+#: Captions, declared pictures, links within the page, and roles.
+IN_MARKUP = (b"caption", b":image", b"href\0#", b"role\0heading\0", b"role\0list")
+
+
+def may_have_formulas(page: Page) -> bool:
+    """Tell whether a page has MathML or scripts of TeX."""
+    return "math" in page.nodes.names or len(page.nodes.with_words(IN_TEXT)[TEX_SCRIPT]) > 0

@@ -8,10 +8,8 @@
 (2,)
 """
 
-from blockml.estimators.classifier import BlockClassifier, block_scorer
-from blockml.estimators.features import BlockFeatures
-from blockml.estimators.folds import GroupFolds, page_groups
-from blockml.estimators.pages import AnyPage, block_rows, prepare_pages
+from blockml.estimators.classifier import BlockClassifier, BlockFeatures, block_scorer
+from blockml.estimators.pages import AnyPage, GroupFolds, block_rows, page_groups, prepare_pages
 
 __all__ = [
     "AnyPage", "BlockClassifier", "BlockFeatures", "GroupFolds", "block_rows", "block_scorer", "page_groups",

@@ -9,7 +9,6 @@
 ========================  =========================================================================
 """
 
-from blockml.evaluation.blocks import BlockScores, block_scores
 from blockml.evaluation.bootstrap import (
     Difference,
     Interval,
@@ -20,7 +19,16 @@ from blockml.evaluation.bootstrap import (
     means_by,
     paired_difference,
 )
-from blockml.evaluation.words import SnippetRates, WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
+from blockml.evaluation.metrics import (
+    BlockScores,
+    SnippetRates,
+    WordScores,
+    bag_scores,
+    block_scores,
+    lcs_scores,
+    shingle_scores,
+    snippet_rates,
+)
 
 __all__ = [
     "BlockScores", "Difference", "Interval", "Resampled", "SnippetRates", "WordScores", "bag_scores", "block_scores",

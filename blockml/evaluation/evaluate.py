@@ -1,25 +1,29 @@
-"""``blockml.evaluate``: scores of one model on labelled pages, from Python."""
+"""``blockml.evaluate``: scores of one model on labelled pages, and results as data frames."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import UsageError, check_name
 from blockml.evaluation.bootstrap import bootstrap_mean
-from blockml.evaluation.frames import html_table, to_frame
-from blockml.evaluation.run import PAGE_METRICS, PageResult, evaluate_extractor
-from blockml.evaluation.seen import Seen, find_seen, page_hashes, training_records
+from blockml.evaluation.run import (
+    PAGE_METRICS,
+    PageResult,
+    Seen,
+    evaluate_extractor,
+    find_seen,
+    page_hashes,
+    training_records,
+)
 from blockml.extractors import Extractor
 from blockml.extractors.base import HasExtractor
 from blockml.extractors.registry import load
 from blockml.progress import ProgressCallback, ignore_progress
-
-if TYPE_CHECKING:
-    from blockml.evaluation.frames import Frame
 
 #: Page fields by which scores can be grouped.
 PAGE_GROUPINGS = ("page_type", "site", "status", "seen")
@@ -179,3 +183,32 @@ def seen_by(extractor: Extractor, dataset: Dataset, progress: ProgressCallback =
     if not training:
         return Seen((), len(dataset))
     return find_seen(training, dataset, dataset.checksum(), page_hashes(dataset, progress))
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Frame: TypeAlias = pd.DataFrame
+
+
+def to_frame(rows: Sequence[Mapping[str, Any]]) -> Frame:
+    """Make a pandas DataFrame of rows with the same keys; raise UsageError without pandas."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise UsageError("a data frame needs pandas: pip install pandas") from error
+    return pd.DataFrame(list(rows))
+
+
+def html_table(rows: Sequence[Mapping[str, str]], caption: str = "") -> str:
+    """Format rows with the same keys as an HTML table, for notebooks.
+
+    Examples
+    --------
+    >>> html_table([{"system": "a<b", "F1": ".9"}])
+    '<table><thead><tr><th>system</th><th>F1</th></tr></thead><tbody><tr><td>a&lt;b</td><td>.9</td></tr></tbody></table>'
+    """
+    head = "".join(f"<th>{escape(name)}</th>" for name in (rows[0] if rows else ()))
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row.values()) + "</tr>" for row in rows)
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

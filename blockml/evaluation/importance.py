@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from blockml.datasets import Dataset
 from blockml.errors import DatasetError, UsageError
-from blockml.evaluation.curves import precision_recall
+from blockml.evaluation.calibration import precision_recall
 from blockml.extractors.matrix import page_matrix
 from blockml.features import COLUMNS, feature_set
 from blockml.features.ancestor_words import AncestorWords
@@ -21,7 +21,7 @@ from blockml.features.feature_sets import split_name
 from blockml.features.page_matrix import PageMatrix
 from blockml.model import Model
 from blockml.model.contributions import ANCESTOR_WORDS, ChangedMatrix
-from blockml.page.cached import cached_property
+from blockml.page.lazy import cached_property
 from blockml.parsing import parse
 from blockml.predictors import MLP, Predictor, TreeEnsemble
 from blockml.predictors.base import average_predictors

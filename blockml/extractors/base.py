@@ -1,4 +1,4 @@
-"""Base class of extractors: page in, one score per block out."""
+"""Base class of extractors, the curve of methods that read from start to end, and the extractor of all text."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from blockml.decision.decide import Decision, decide
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError, check_name
-from blockml.extractors.page_curve import PageCurve
 from blockml.model import Model
 from blockml.page import Page
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
 
 if TYPE_CHECKING:
     from blockml.rules import AnyRules
@@ -253,3 +252,38 @@ class HasExtractor(Protocol):
     """A fitted estimator that holds an extractor, such as :class:`blockml.estimators.BlockClassifier`."""
 
     extractor_: Extractor
+
+
+class Plain(Extractor):
+    """Keeps every block.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> blockml.extract("<p>One</p><p>Two</p>", model=Plain()).text.split()
+    ['One', 'Two']
+    """
+
+    name: ClassVar[str] = "plain"
+    traits: ClassVar[Traits] = Traits("Gottron 2008")
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Score each block 1."""
+        return np.ones(len(page.blocks), dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageCurve:
+    """A page as ``n`` entries (characters or tokens), with the curve that the decision is based on."""
+
+    unit: str  #: Plural name of the entries
+    is_content: NDArray[np.bool_]  #: (n,) whether an entry is content; else it is code
+    name: str  #: Name of the curve
+    values: NDArray[np.float64]  #: (n,) the curve, in [0, 1]
+    threshold: float  #: Threshold of the curve
+    keeps_above: bool  #: Whether text at or above the threshold is kept; else at or below
+    block: NDArray[np.int32]  #: (n,) block of an entry; −1 for code and for text outside of blocks
+    facts: Mapping[str, str] = field(default_factory=dict)  #: Parameters and results in words
+    #: (n,) non-decreasing curve, such as the document slope curve, as a share of its last value; None without one
+    total: NDArray[np.float64] | None = None
+    total_name: str = ""  #: Name of that curve

@@ -23,8 +23,8 @@ from blockml.extractors.base import Between, Extractor, Traits
 from blockml.extractors.methods import METHODS
 from blockml.model import Model
 from blockml.page import Page, Status
-from blockml.parsing.lines import document_lines
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
+from blockml.parsing.segmentation import document_lines
 
 #: An extractor, or the name of a method: a key of :data:`blockml.extractors.methods.METHODS`.
 Member = str | Extractor

@@ -14,11 +14,11 @@ class Extractors(Mapping[str, type[Extractor]]):
     Parameters
     ----------
     places
-        Module below ``blockml.extractors``, and class, by name: ``heuristics.plain:Plain``.
+        Module below ``blockml``, and class, by name: ``extractors.base:Plain``.
 
     Examples
     --------
-    >>> Extractors({"plain": "heuristics.plain:Plain"})["plain"]().name
+    >>> Extractors({"plain": "extractors.base:Plain"})["plain"]().name
     'plain'
     """
 
@@ -27,7 +27,7 @@ class Extractors(Mapping[str, type[Extractor]]):
 
     def __getitem__(self, name: str) -> type[Extractor]:
         module, _, kind = self.places[name].partition(":")
-        found: type[Extractor] = getattr(importlib.import_module(f"blockml.extractors.{module}"), kind)
+        found: type[Extractor] = getattr(importlib.import_module(f"blockml.{module}"), kind)
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -40,42 +40,42 @@ class Extractors(Mapping[str, type[Extractor]]):
 #: Extractors of single pages, which combinations and stacking choose from.
 METHODS = Extractors(
     {
-        "plain": "heuristics.plain:Plain",
-        "ccb": "heuristics.ccb:CCB",
-        "accb": "heuristics.ccb:ACCB",
-        "tccb": "heuristics.ccb:TCCB",
-        "wccb": "heuristics.ccb_variants:WeightedCCB",
-        "dccb": "heuristics.ccb_variants:TreeCCB",
-        "dsc": "heuristics.dsc:DSC",
-        "bte": "heuristics.bte:BTE",
-        "lqf": "heuristics.lqf:LQF",
-        "crunch": "heuristics.crunch:Crunch",
-        "numwords": "heuristics.boilerpipe:NumWords",
-        "density": "heuristics.boilerpipe:Density",
-        "boilerpipe-default": "heuristics.boilerpipe:BoilerpipeDefault",
-        "boilerpipe-article": "heuristics.boilerpipe:BoilerpipeArticle",
-        "cetr": "heuristics.cetr:CETR",
-        "cetr-tm": "heuristics.cetr:CETRTM",
-        "fe": "heuristics.feature_extractor:FE",
-        "kfe": "heuristics.feature_extractor:KFE",
+        "plain": "extractors.base:Plain",
+        "ccb": "extractors.heuristics.ccb:CCB",
+        "accb": "extractors.heuristics.ccb:ACCB",
+        "tccb": "extractors.heuristics.ccb:TCCB",
+        "wccb": "extractors.heuristics.ccb:WeightedCCB",
+        "dccb": "extractors.heuristics.ccb:TreeCCB",
+        "dsc": "extractors.heuristics.dsc:DSC",
+        "bte": "extractors.heuristics.bte:BTE",
+        "lqf": "extractors.heuristics.lqf:LQF",
+        "crunch": "extractors.heuristics.crunch:Crunch",
+        "numwords": "extractors.heuristics.boilerpipe:NumWords",
+        "density": "extractors.heuristics.boilerpipe:Density",
+        "boilerpipe-default": "extractors.heuristics.boilerpipe:BoilerpipeDefault",
+        "boilerpipe-article": "extractors.heuristics.boilerpipe:BoilerpipeArticle",
+        "cetr": "extractors.heuristics.cetr:CETR",
+        "cetr-tm": "extractors.heuristics.cetr:CETRTM",
+        "fe": "extractors.heuristics.feature_extractor:FE",
+        "kfe": "extractors.heuristics.feature_extractor:KFE",
     }
 )
 #: Combinations of extractors.
 COMBINATIONS = Extractors(
     {
-        "union": "combinations:Union",
-        "intersection": "combinations:Intersection",
-        "majority": "combinations:Majority",
-        "serial": "combinations:Serial",
+        "union": "extractors.combinations:Union",
+        "intersection": "extractors.combinations:Intersection",
+        "majority": "extractors.combinations:Majority",
+        "serial": "extractors.combinations:Serial",
     }
 )
 #: Extractors that use other pages of the site.
 SITE_METHODS = Extractors(
     {
-        "df": "site.methods:TextFrequency",
-        "blockdf": "site.methods:BlockFrequency",
-        "entropy": "site.methods:Entropy",
-        "ibdf": "site.methods:IBDF",
-        "etdm": "site.methods:TreeMapping",
+        "df": "sites.methods:TextFrequency",
+        "blockdf": "sites.methods:BlockFrequency",
+        "entropy": "sites.methods:Entropy",
+        "ibdf": "sites.methods:IBDF",
+        "etdm": "sites.methods:TreeMapping",
     }
 )

@@ -26,7 +26,7 @@ EXTRACTORS = Extractors({**METHODS.places, **COMBINATIONS.places, **SITE_METHODS
 
 SUFFIX = ".blockml"
 
-#: Extractors of other projects, which only comparisons run: see :mod:`blockml.evaluation.comparison.peers`.
+#: Extractors of other projects, which only comparisons run: see :mod:`blockml.evaluation.comparison.systems`.
 OTHER_TOOLS = frozenset(
     "trafilatura trafilatura-nocomments readability-lxml resiliparse justext boilerpy3-article boilerpy3-default "
     "newspaper4k goose3 magic-html html-text".split()
@@ -101,7 +101,7 @@ def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] 
     """
     name = _name(name_or_path)
     if name.startswith(PREFIX):
-        from blockml.extractors.by_rules import RulesExtractor  # only if some are given
+        from blockml.extractors.routed import RulesExtractor  # only if some are given
 
         return RulesExtractor(name.removeprefix(PREFIX))
     try:

@@ -1,4 +1,4 @@
-"""Folders of models: a page gets the rules or the model of its site or template if there are some, or else the base."""
+"""Extractors that choose by a page's address: models of sites, and rules of sites without a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,19 +16,30 @@ from numpy.typing import NDArray
 from blockml.decision.decide import Decision
 from blockml.decision.prediction import Prediction
 from blockml.errors import ModelError, ModelFormatError, UsageError
-from blockml.extractors.base import Extractor
+from blockml.extractors.base import Extractor, Traits
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model, save_model
 from blockml.page import Page
+from blockml.rules import ANY_SITE, AnyRules, page_matches, read_rules
+from blockml.rules.applying import PageMatches
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.storage.atomic import atomic_write
-from blockml.text.public_suffixes import split_host
+from blockml.text.addresses import split_host
 
 if TYPE_CHECKING:
-    from blockml.extractors.by_rules import RulesExtractor
     from blockml.templates.distances import Metric
 
-__all__ = ["ROUTES", "Route", "RouteTemplate", "RoutedExtractor", "is_routed", "read_routed", "write_routed"]
+__all__ = [
+    "ROUTES",
+    "Route",
+    "RouteTemplate",
+    "RoutedExtractor",
+    "RulesExtractor",
+    "is_routed",
+    "read_routed",
+    "write_routed",
+]
+
 
 #: Names of the routing table, the base model, the templates and the rules in a folder of models.
 ROUTES, _BASE, _TEMPLATES, RULES = "routes.json", "base.blockml", "templates.arrays", "rules.toml"
@@ -235,7 +246,6 @@ def _by_rules(path: Path) -> RulesExtractor | None:
         return None
     if not path.is_file():
         raise ModelFormatError("is not a regular file, but has the name of the folder's rules", source=path)
-    from blockml.extractors.by_rules import RulesExtractor  # only folders with rules need it
     from blockml.rules import ANY_SITE, read_rules
 
     rules = read_rules(path)
@@ -271,3 +281,74 @@ def _template(row: Mapping[str, Any], name: str, arrays: Mapping[str, NDArray[An
     if not pages or any(page.ndim != 1 for page in pages):
         raise ModelFormatError(f"the template of {name} has no pages")
     return RouteTemplate(pages, float(row["template_threshold"]))
+
+
+#: Fields whose elements have the content, if a site has rules with one of them.
+_CONTAINERS = frozenset({"within", "keep"})
+
+
+@dataclass(eq=False, repr=False)
+class RulesExtractor(Extractor):
+    """Keeps blocks by the rules of a page's site only.
+
+    A block is kept if the innermost rule around it is ``within`` or ``keep``; if the rules of the site have neither,
+    all blocks are kept that no ``drop`` removes. A page has no content if its site has no rules, or if none of its
+    layouts matches the page.
+
+    Parameters
+    ----------
+    rules
+        A file of rules or a mapping: see :func:`blockml.rules.read_rules`.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> by_rules = RulesExtractor({"cats.example": {"within": "article", "drop": ".ad"}})
+    >>> html = "<nav>Home</nav><article><p>Cats rule.<p class=ad>Buy one.</article>"
+    >>> [blockml.extract(html, url=f"https://{site}.example/", model=by_rules).text for site in ("cats", "dogs")]
+    ['Cats rule.', '']
+    """
+
+    name: ClassVar[str] = "rules"
+    traits: ClassVar[Traits] = Traits("hand-written or learnt selectors")
+
+    rules: AnyRules
+
+    def __post_init__(self) -> None:
+        self.rules = rules = read_rules(self.rules)
+        self._id = f"rules:{Path(rules.source or 'given').name} {rules.digest}"
+
+    @property
+    def id(self) -> str:
+        """Name of the file, with a digest of the rules."""
+        return self._id
+
+    def matches(self, page: Page) -> bool:
+        """Tell whether a page's site has rules, and the page a layout of theirs."""
+        own = [match for match in self._matches(page).found if match.site != ANY_SITE]
+        needed = {match.kind for match in own} & _CONTAINERS
+        return any(match.mask.any() for match in own if match.kind in needed or (not needed and match.kind == "drop"))
+
+    def _matches(self, page: Page) -> PageMatches:
+        return page_matches(read_rules(self.rules), page)
+
+    def score(self, page: Page) -> NDArray[np.float32]:
+        """Score blocks that are kept by 1, others by 0."""
+        return self.predict(page).scores
+
+    def predict(self, page: Page) -> Prediction:
+        """Score blocks, with a remark if no rule applies to the page."""
+        matches = self._matches(page)
+        rule, action = matches.by_block
+        kinds = {match.kind for match in matches.found}
+        if _CONTAINERS.isdisjoint(kinds):
+            kept = (action != "drop") & ("drop" in kinds)
+        else:
+            kept = (action == "keep") | ((action == "") & (rule >= 0))
+        remark = () if kept.any() or matches.has(*kinds) else (f"no rule of {self.id} matches the page",)
+        return Prediction(kept.astype(np.float32), remarks=remark)
+
+    def explain(self, page: Page) -> tuple[str, ...]:
+        """Name the rule that decides about each block."""
+        matches = self._matches(page)
+        return tuple(matches.found[rule].name if rule >= 0 else "" for rule in matches.by_block[0].tolist())

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.attribute_values import ATTRIBUTES
+from blockml.features.keywords import ATTRIBUTES
 from blockml.features.page_context import PageContext
 
 #: Range of the hashed words, a power of two (our choice; Weinberger et al. 2009, *Feature Hashing for Large Scale

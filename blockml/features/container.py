@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from blockml.features.column import ColumnRange, columns_of
 from blockml.features.keywords import KEYWORDS
-from blockml.features.page_context import PageContext
-from blockml.features.tags import TagTable
-from blockml.text.characters import CLAUSE
+from blockml.features.page_context import PageContext, TagTable
+from blockml.text.words import CLAUSE
 
 #: Maximum number of levels that are counted above a candidate.
 MOST_LEVELS = 40

@@ -12,22 +12,22 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from blockml import _kernel
 from blockml.features import (
     ancestor_words,
-    block_groups,
     container,
     keywords,
     metadata,
+    page_context,
     position,
     repetition,
     structure,
     vocabulary,
 )
 from blockml.features.page_context import COUNTED
-from blockml.text.characters import class_table
+from blockml.text.words import class_table
 
 #: Lists whose items make names of columns, in the order of ``features_page_tree.h``; the first means no list.
 _LISTS: tuple[Iterable[object], ...] = (
     ("",), structure.LANDMARKS, keywords.KEYWORDS, vocabulary.ROLES, position.WINDOWS, structure.ANCESTOR_LEVELS,
-    repetition.GROUP_LEVELS, block_groups.GROUPINGS,
+    repetition.GROUP_LEVELS, page_context.GROUPINGS,
 )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def kernel_tables(compiled: _kernel.Compiled) -> _kernel.Tables:
         "ancestor_levels": structure.ANCESTOR_LEVELS,
         "windows": position.WINDOWS,
         "sibling_levels": repetition.GROUP_LEVELS,
-        "grouping_levels": block_groups.LEVELS_OF,
+        "grouping_levels": page_context.LEVELS_OF,
     }
     arrays: _kernel.Arrays = {
         # A table has a code for names that it doesn't know, then for "no node", then for each name.

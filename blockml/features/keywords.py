@@ -1,14 +1,17 @@
-"""Groups of words in ``class`` and ``id`` that describe a part of a page."""
+"""Values of the attributes that name parts of a page, and groups of words in them."""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from blockml.page import Nodes
 
 #: Words by group, collected from the markup of public design systems and content management systems. A model learns
 #: which groups matter.
@@ -86,3 +89,57 @@ def words() -> Mapping[str, NDArray[Any]]:
     for part in (lengths, groups):
         part.flags.writeable = False
     return {"keyword_letters": letters, "keyword_lengths": lengths, "keyword_groups": groups}
+
+
+#: Attributes whose values are numbered.
+ATTRIBUTES = ("class", "role", "id", "itemprop", "property")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributeValues:
+    """Unique values of :data:`ATTRIBUTES`, and the number of each element's value."""
+
+    values: tuple[str, ...]  #: Value of each number, in document order; the first is empty
+    #: (n_attributes, n_nodes + 1) number of each element's value; 0 without one, and at the end for "no node"
+    columns: NDArray[np.int32]
+    of: Mapping[str, NDArray[np.int32]]  #: Rows of :attr:`columns` by attribute
+    numbers: dict[str, int]  #: Number of each value
+
+    @classmethod
+    def of_nodes(cls, nodes: Nodes, chosen: NDArray[np.int64]) -> Self:
+        """Number the values of some elements, given by rising indices; others have number 0.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> nodes = blockml.parse("<p class=a id=b>one<p class=b id=c>two").nodes
+        >>> paragraphs = np.flatnonzero(nodes.named({"p"}))
+        >>> found = AttributeValues.of_nodes(nodes, paragraphs[:1])
+        >>> found.values, found.of["class"][paragraphs].tolist(), found.of["id"][paragraphs].tolist()
+        (('', 'a', 'b'), [1, 0], [2, 0])
+        """
+        numbers = {"": 0}
+        columns = np.zeros((len(ATTRIBUTES), len(nodes) + 1), dtype=np.int32)
+        _write_numbers(nodes, chosen, ATTRIBUTES, numbers, columns)
+        return cls(tuple(numbers), columns, dict(zip(ATTRIBUTES, columns, strict=True)), numbers)
+
+    def more_classes(self, nodes: Nodes, chosen: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Number the values of ``class`` of more elements, too: (n_nodes + 1,)."""
+        classes = self.of["class"].copy()
+        _write_numbers(nodes, chosen, ("class",), dict(self.numbers), classes[None])
+        return classes
+
+
+def _write_numbers(
+    nodes: Nodes,
+    chosen: NDArray[np.int64],
+    attributes: tuple[str, ...],
+    numbers: dict[str, int],
+    columns: NDArray[np.int32],
+) -> None:
+    """Write the numbers (n_attributes, n_nodes + 1) of some elements; new values get the next ones."""
+    for node in chosen.tolist():
+        if held := nodes.attributes[node]:
+            for column, attribute in zip(columns, attributes, strict=True):
+                if (value := held.get(attribute)) is not None:
+                    column[node] = numbers.setdefault(value, len(numbers))

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.column import ColumnRange, columns_of
-from blockml.features.page_context import PageContext
-from blockml.features.tags import TagTable
-from blockml.text.characters import ALNUM, LAST_CLASSIFIED, characters, class_table, readable
-from blockml.text.tokens import token_lists
+from blockml.features.page_context import PageContext, TagTable
+from blockml.text.words import ALNUM, LAST_CLASSIFIED, characters, class_table, readable, token_lists
 
 #: Maximum number of words of a block that is compared with the title; longer blocks are not titles.
 TITLE_WORDS = 30
@@ -120,7 +118,7 @@ _RUN = 64
 def word_bits() -> Mapping[str, NDArray[np.uint8]]:
     """Return bits of code points for the C extension, low bits first.
 
-    ``in_word`` tells whether words of :func:`blockml.text.tokens.metric_tokens` hold a code point, ``is_cased`` whether
+    ``in_word`` tells whether words of :func:`blockml.text.words.metric_tokens` hold a code point, ``is_cased`` whether
     its lower case may differ.
     """
     table = class_table()

@@ -1,24 +1,21 @@
-"""Intermediate results that several families of features share, computed once per page and only when needed."""
+"""Intermediate results that several families of features share, computed once for a page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from blockml import _kernel
-from blockml.features.attribute_values import AttributeValues
-from blockml.features.block_groups import LEVELS_OF, Levels, group_blocks
-from blockml.features.kernel_page import KernelPage
-from blockml.features.keywords import keyword_bits
-from blockml.features.tags import TagTable
+from blockml.features.keywords import AttributeValues, keyword_bits
 from blockml.outline import Outline
 from blockml.page import Blocks, Nodes, Page
-from blockml.page.attribute_words import searched_together
-from blockml.page.cached import cached_property
-from blockml.text.characters import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
+from blockml.page.attributes import Attributes, searched_together
+from blockml.page.lazy import cached_property
+from blockml.text.words import ALNUM, CJK, CLAUSE, DIGIT, SENTENCE, SPACE, UPPER, classes, code_points
 
 #: Maximum number of ancestors of a block that are used (our choice: 1 in 1,000 real blocks has more), to bound the cost
 #: of deep pages.
@@ -217,7 +214,7 @@ class PageContext:
 
     @cached_property
     def block_groups(self) -> tuple[NDArray[np.int32], ...]:
-        """(n_blocks,) number of each block's group, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
+        """(n_blocks,) number of each block's group, for each of :data:`blockml.features.page_context.GROUPINGS`."""
         if not len(self):
             return tuple([np.zeros(0, dtype=np.int32) for _ in LEVELS_OF])
         if self.kernel_page is not None:
@@ -269,3 +266,159 @@ class PageContext:
             elif canonical is None and (held.get("rel") or "").lower() == "canonical":
                 canonical = held.get("href") or ""
         return meta, canonical or ""
+
+
+#: Multiplier of a polynomial hash (odd, from the golden ratio; Knuth, *The Art of Computer Programming* 3, 6.4).
+_FACTOR = 0x9E3779B97F4A7C15
+
+_NO_CLASSES = np.zeros(0, dtype=np.int32)
+
+
+class Levels(NamedTuple):
+    """Range of ancestors, counted from the parent up; the last one is not included."""
+
+    first: int
+    last: int
+
+
+#: Groupings of blocks: by tags and classes of the three nearest ancestors, or of all from the third on.
+GROUPINGS = ("near", "far")
+#: Ancestors that each grouping compares; 1000 are more than are ever looked at.
+LEVELS_OF = (Levels(0, 3), Levels(2, 1000))
+
+
+def group_blocks(
+    chain: NDArray[np.int64], nodes: Nodes, levels: Sequence[Levels], classes: NDArray[np.int32] = _NO_CLASSES
+) -> NDArray[np.int64]:
+    """Number the groups of blocks whose ancestors at some levels have equal tags, and equal classes.
+
+    ``chain`` holds the (levels, n_blocks) nodes above each block, see
+    :class:`blockml.features.page_context.PageContext`; ``levels`` the ancestors to compare, for each grouping: without
+    ancestors all blocks are one group. ``classes`` are (n_nodes + 1,) numbers of values of ``class``, the last one for
+    "no node"; without them only tags count. Returns (len(levels), n_blocks) groups, numbered in the order of their
+    first blocks.
+    """
+    codes = np.zeros(len(nodes) + 1, dtype=np.uint64)
+    codes[:-1] = nodes.tag
+    if len(classes):
+        codes += len(nodes.names) * classes.astype(np.uint64)
+    codes += np.uint64(1)
+    codes[-1] = 0
+    groups = np.empty((len(levels), chain.shape[1]), dtype=np.int64)
+    for compared, group in zip(levels, groups, strict=True):
+        key = np.zeros(chain.shape[1], dtype=np.uint64)
+        for level in codes[chain[compared.first : compared.last][::-1]]:
+            key = key * np.uint64(_FACTOR) + level
+            key ^= key >> np.uint64(31)
+        group[:] = number_keys(key)
+    return groups
+
+
+class KernelRows(NamedTuple):
+    """Columns that the C extension writes into a matrix."""
+
+    row_of: NDArray[np.int64]  #: (n_columns,) row of each column that it knows; -1 for columns that are not asked for
+    need_values: bool  #: Whether a column reads ``class``, ``id`` or roles of elements
+    need_titles: bool  #: Whether a column compares texts with the page's title and description
+
+
+class KernelPage:
+    """A page with blocks in the C extension: its arrays are copied and checked once, then trusted.
+
+    The page context holds it and not the other way round, so that both are freed without a garbage collection.
+    """
+
+    def __init__(self, compiled: _kernel.Compiled, tables: _kernel.Tables, page: Page, reach: int) -> None:
+        nodes, blocks = page.nodes, page.blocks
+        given, pairs, number, ends = _attributes(nodes)
+        self.compiled, self._tables, self._n = compiled, tables, len(blocks)
+        columns: _kernel.Arrays = {
+            "tag": nodes.tag, "parent": nodes.parent, "depth": nodes.depth, "end": nodes.end, "attribute_set": number,
+            "block_parent": blocks.parent, "block_node": blocks.node, "n_words": blocks.n_words,
+            "n_linked": blocks.n_linked,
+        }  # fmt: skip
+        columns = {name: np.ascontiguousarray(column, dtype=np.int32) for name, column in columns.items()}
+        columns["block_flags"] = np.ascontiguousarray(blocks.flags, dtype=np.uint8)
+        columns["set_ends"] = np.ascontiguousarray(ends, dtype=np.int64)
+        self.tree = compiled.new_page_tree(reach, tuple(nodes.names), tuple(blocks.texts), given, pairs, columns)
+
+    @cached_property
+    def names(self) -> _kernel.KernelAttributes:
+        """Numbers of attributes' values and of block groups."""
+        return self.compiled.new_attribute_values(self.tree, self._tables)
+
+    def write(self, rows: KernelRows, titles: tuple[str, str] | None, matrix: NDArray[np.float32]) -> None:
+        """Write columns into rows of a matrix (n_rows, n_blocks); ``titles`` are the page's title and description."""
+        values = self.names if rows.need_values else None
+        self.compiled.write_columns(self.tree, values, self._tables, titles, (rows.row_of, matrix))
+
+    def groups(self) -> NDArray[np.int32]:
+        """(n_groupings, n_blocks) number of each block's group."""
+        return np.frombuffer(self.compiled.block_groups(self.names), dtype=np.int32).reshape(-1, self._n)
+
+    def ancestor_words(self) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.intp]]:
+        """Return the fields of :class:`blockml.features.ancestor_words.AncestorWords`: starts, words and bags."""
+        bag, starts = np.empty(self._n, dtype=np.int64), np.empty(self._n + 1, dtype=np.int64)
+        n_bags, words = self.compiled.ancestor_words(self.tree, self.names, self._tables, (bag, starts))
+        return starts[: n_bags + 1], np.frombuffer(words, dtype=np.int32), bag
+
+
+def _attributes(nodes: Nodes) -> tuple[list[Mapping[str, str] | None], bytes, NDArray[np.int32], NDArray[np.int64]]:
+    """Return attributes of nodes as :class:`~blockml.page.attributes.Attributes` holds them."""
+    held = nodes.attributes
+    if isinstance(held, Attributes):
+        return held.given, held.pairs, held.number, held.ends
+    n = len(held)
+    return [None, *held], b"", np.arange(1, n + 1, dtype=np.int32), np.zeros(n + 1, dtype=np.int64)
+
+
+def factorize(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Sort keys and rank the unique ones.
+
+    Returns the (n,) indices of the keys in rising order, equal keys in their own order; the (n_unique,) places where
+    each unique key begins in that order; and the (n,) rank of each key.
+
+    Examples
+    --------
+    >>> [found.tolist() for found in factorize(np.array([7, 3, 7], np.uint64))]
+    [[1, 0, 2], [0, 1], [1, 0, 1]]
+    """
+    order = np.argsort(keys, kind="stable").astype(np.int64, copy=False)
+    arranged = keys[order]
+    is_first = np.ones(len(keys), dtype=bool)
+    np.not_equal(arranged[1:], arranged[:-1], out=is_first[1:])
+    rank = np.empty(len(keys), dtype=np.int64)
+    rank[order] = np.cumsum(is_first) - 1
+    return order, is_first.nonzero()[0].astype(np.int64, copy=False), rank
+
+
+def number_keys(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Number keys (n,) in the order in which they first appear.
+
+    Examples
+    --------
+    >>> number_keys(np.array([7, 3, 7], np.uint64)).tolist()
+    [0, 1, 0]
+    """
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse].astype(np.int64, copy=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TagTable:
+    """Codes of element names.
+
+    Examples
+    --------
+    >>> TagTable({"p": 5, "li": 7}, other=1).of(("#text", "p", "li")).tolist()
+    [1, 5, 7, 0]
+    """
+
+    codes: Mapping[str, int]
+    other: int = 0  #: Code of all other names
+    none: int = 0  #: Code of "no node"
+    dtype: DTypeLike = np.int64
+
+    def of(self, names: Sequence[str]) -> NDArray[np.generic]:
+        """Look the names of a page's tags up: (n_names + 1,) codes, the last one that of "no node"."""
+        return np.array([*(self.codes.get(name, self.other) for name in names), self.none], dtype=self.dtype)

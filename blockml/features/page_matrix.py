@@ -15,12 +15,11 @@ from blockml.errors import UsageError
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.column import Family
 from blockml.features.feature_sets import COLUMNS, FeatureSet, feature_set, split_name
-from blockml.features.kernel_page import KernelRows
 from blockml.features.kernel_tables import kernel_columns, kernel_tables
 from blockml.features.metadata import titles
-from blockml.features.page_context import BlockAmounts, PageContext
+from blockml.features.page_context import BlockAmounts, KernelRows, PageContext
 from blockml.page import Blocks, Page
-from blockml.page.cached import cached_property
+from blockml.page.lazy import cached_property
 
 _NOTHING: Mapping[str, NDArray[np.float32]] = MappingProxyType({})
 
@@ -40,7 +39,7 @@ class PageMatrix:
 
     @property
     def block_groups(self) -> tuple[NDArray[np.int32], ...]:
-        """(n_blocks,) number of each block's group, for each of :data:`blockml.features.block_groups.GROUPINGS`."""
+        """(n_blocks,) number of each block's group, for each of :data:`blockml.features.page_context.GROUPINGS`."""
         return self.context.block_groups
 
     @cached_property

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.block_groups import GROUPINGS
 from blockml.features.column import ColumnRange, columns_of
-from blockml.features.factorize import number_keys
-from blockml.features.page_context import PageContext
+from blockml.features.page_context import GROUPINGS, PageContext, number_keys
 
 #: Levels above the parent whose siblings are counted.
 GROUP_LEVELS = (0, 1, 2, 3)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.column import ColumnRange, columns_of
-from blockml.features.page_context import PageContext
-from blockml.features.tags import TagTable
+from blockml.features.page_context import PageContext, TagTable
 from blockml.page import Flag
-from blockml.text.characters import SENTENCE
+from blockml.text.words import SENTENCE
 
 #: Tags with their own code; all others have that of ``other``.
 TAGS = (

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.features.attribute_values import ATTRIBUTES
 from blockml.features.column import columns_of
-from blockml.features.keywords import KEYWORDS
+from blockml.features.keywords import ATTRIBUTES, KEYWORDS
 from blockml.features.page_context import PageContext
 from blockml.features.structure import FAR, nearest_levels
 

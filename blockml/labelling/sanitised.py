@@ -15,8 +15,7 @@ from blockml.errors import needed
 from blockml.page import Flag, Page
 from blockml.page.bounds import Budget
 from blockml.page.subtrees import block_of_texts
-from blockml.parsing.lines import VOID
-from blockml.parsing.segmentation import BREAKING
+from blockml.parsing.segmentation import BREAKING, VOID
 
 #: Elements to keep; others become ``div`` or ``span``, including ``details`` and ``dialog``, which hide their content,
 #: and ``q``, whose quotation marks are in the text.

@@ -17,14 +17,14 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import numpy as np
 
-from blockml.archives.suffixes import name_text
-from blockml.datasets.labels import IGNORE
+from blockml.archives.kinds import name_text
+from blockml.datasets.gold import IGNORE
 from blockml.errors import BlockmlError, UsageError, needed
 from blockml.labelling.sanitised import sanitised
 from blockml.labelling.store import LabelConflictError, LabelStore, PageToLabel
 from blockml.page import Label, Page
-from blockml.page.cached import cached_property
-from blockml.storage.lock import locked_output
+from blockml.page.lazy import cached_property
+from blockml.storage.atomic import locked_output
 
 _ADDRESS = "127.0.0.1"
 #: Maximum bytes of a change: pages have at most a few hundred thousand blocks.

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Page, Separator
-from blockml.text.characters import GLUED_SIGNS, is_permalink_sign
-from blockml.text.public_suffixes import registrable_domain
-from blockml.text.tokens import WORD, metric_tokens
+from blockml.text.addresses import registrable_domain
+from blockml.text.words import GLUED_SIGNS, WORD, is_permalink_sign, metric_tokens
 
 _SEPARATOR = re.compile(r"\s+[|\-–—:·•»«›‹/~]+\s+|\s*[|»«›‹｜–—]\s*|::|：|_(?=[^_\s]+\Z)")
 #: Labels that phpBB writes before the title of a topic, in its languages.

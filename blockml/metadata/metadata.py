@@ -10,16 +10,24 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from blockml.metadata.dates import iso_date
-from blockml.metadata.declarations import declarations
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name_in_title
 from blockml.metadata.items import declared_items
-from blockml.metadata.json_ld import address_of, described, keywords, names_in, other_dates, page_objects, text_of
+from blockml.metadata.json_ld import (
+    address_of,
+    declarations,
+    described,
+    keywords,
+    names_in,
+    other_dates,
+    page_objects,
+    text_of,
+)
 from blockml.metadata.names import clean_names, names_author, surname_last, unjoined
-from blockml.metadata.scripts import LANGUAGES, main_script
 from blockml.metadata.visible import VisibleMetadata, elements_within
 from blockml.page import Page
-from blockml.page.metadata import Metadata
-from blockml.text.characters import readable
+from blockml.page.page import Metadata
+from blockml.text.languages import LANGUAGES, main_script
+from blockml.text.words import readable
 
 #: Names and properties of ``meta`` elements by field, in order of preference, with their source.
 _META: Mapping[str, tuple[tuple[str, str], ...]] = {

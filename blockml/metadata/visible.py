@@ -14,7 +14,7 @@ from blockml.metadata.dates import dates_in, iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text
 from blockml.metadata.names import byline_in, byline_names, bylines, first_names, person_names, starts_byline, unjoined
 from blockml.page import Nodes, Page, Separator
-from blockml.page.cached import cached_property
+from blockml.page.lazy import cached_property
 
 __all__ = ["VisibleMetadata", "elements_within"]
 

@@ -11,7 +11,7 @@ from blockml.features import feature_set
 from blockml.model import Model
 from blockml.model.training_hashes import TrainingHashes
 from blockml.predictors import MeanTrees
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 
 def render_card(model: Model) -> str:

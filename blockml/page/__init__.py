@@ -4,13 +4,9 @@ Nodes and blocks are stored as columns: one array or tuple per property, one ent
 """
 
 from blockml.page.attributes import Attributes
-from blockml.page.blocks import Block, Blocks, Separator
-from blockml.page.images import Image
-from blockml.page.labels import MAIN_LABELS, Label, Reason, Status
-from blockml.page.metadata import Metadata
+from blockml.page.blocks import MAIN_LABELS, Block, Blocks, Label, Reason, Separator, Status
 from blockml.page.nodes import Flag, Nodes
-from blockml.page.page import Extraction, Page
-from blockml.page.paragraphs import Chunk, Paragraph, ParagraphKind, Post
+from blockml.page.page import Chunk, Extraction, Image, Metadata, Page, Paragraph, ParagraphKind, Post
 
 __all__ = ["MAIN_LABELS", "Attributes", "Block", "Blocks", "Chunk", "Extraction", "Flag", "Image", "Label", "Metadata",
 "Nodes", "Page", "Paragraph", "ParagraphKind", "Post", "Reason", "Separator", "Status"]  # fmt: skip

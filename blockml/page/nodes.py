@@ -11,9 +11,8 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page.attribute_words import nodes_with_words
-from blockml.page.attributes import Attributes
-from blockml.text.plurals import counted
+from blockml.page.attributes import Attributes, nodes_with_words
+from blockml.text.words import counted
 
 #: Levels after which an XPath starts again, and maximum characters of all XPaths: per node, and a constant added to
 #: that.

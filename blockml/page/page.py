@@ -1,9 +1,10 @@
-"""A parsed page, and the result of extracting its main content."""
+"""A parsed page, and the result of extracting its main content: texts, paragraphs, pictures and metadata."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
@@ -11,19 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.page.blocks import Blocks
-from blockml.page.images import Image
-from blockml.page.labels import Label, Reason, Status
+from blockml.page.blocks import Blocks, Label, Reason, Status
 from blockml.page.lazy import Lazy
-from blockml.page.metadata import Metadata
 from blockml.page.nodes import Nodes
-from blockml.page.paragraphs import Chunk, Paragraph, Post
 from blockml.text.addresses import read_address
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 if TYPE_CHECKING:
     from blockml.document.nodes import Document, Table
     from blockml.rules import RuleMatches
+
 
 #: Number of lines of the text that notebooks show.
 _SHOWN_LINES = 50
@@ -283,3 +281,108 @@ class Extraction:
             shown += f"<p>… {counted(len(lines) - _SHOWN_LINES, 'more line')}</p>"
         title = escape(self.title or "(no title)")
         return f"<div><small>{head}</small><br><b>{title}</b>{shown or '<p><i>no content was kept</i></p>'}</div>"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture of the main content."""
+
+    address: str  #: absolute if the page has an address
+    alt: str  #: alternative text; empty without one
+    caption: str  #: text of its caption, even if it was removed; empty without one
+    width: int | None  #: in pixels, from its element; None if not given
+    height: int | None  #: likewise
+    block: int  #: index in ``page.blocks`` of the last kept block before it; -1 if no kept block precedes it
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Metadata of a page; fields that the page does not give are None or an empty tuple.
+
+    Examples
+    --------
+    >>> Metadata(title="Cats", sources={"title": "h1"}).record()["title"]
+    'Cats'
+    """
+
+    title: str | None = None  #: Headline, without the name of the site.
+    authors: tuple[str, ...] = ()  #: Names of persons or organisations.
+    published: str | None = None  #: Date of publication: ISO 8601, a date or a date with time.
+    modified: str | None = None  #: Date of the last change, in the format of ``published``.
+    site_name: str | None = None  #: Name of the site.
+    description: str | None = None  #: Summary that the page declares.
+    #: Language in BCP 47, such as ``en`` or ``pt-br``: declared, or else that of a script in which only one is written.
+    language: str | None = None
+    script: str | None = None  #: Script of most letters of the page's text in ISO 15924, such as ``Latn``.
+    canonical_url: str | None = None  #: Absolute address that the page declares for itself.
+    image: str | None = None  #: Absolute address of the picture that represents the page.
+    page_type: str | None = None  #: Declared kind: ``article``, ``forum``, ``product``, ``list`` or ``website``.
+    keywords: tuple[str, ...] = ()  #: Keywords that the page declares.
+    #: Products, recipes, events, jobs and similar things that the page declares in JSON-LD or microdata, each as a JSON
+    #: object with its type in ``@type``.
+    items: tuple[Mapping[str, Any], ...] = ()
+    #: Where each of the other fields comes from: ``json-ld``, ``opengraph``, ``meta``, ``dublin core``, ``microdata``,
+    #: ``html``, ``h1``, ``title``, ``url`` or ``visible`` (bylines, dates and ``time`` elements).
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """Return the fields as a JSON object."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()} | {
+            "sources": dict(self.sources)
+        }
+
+
+class ParagraphKind(StrEnum):
+    """Kind of paragraph."""
+
+    PARAGRAPH = "paragraph"
+    HEADING = "heading"
+    LIST = "list"  #: a list, with its sublists
+    TABLE = "table"  #: a data table
+    CODE = "code"
+    QUOTATION = "quotation"  #: a paragraph within ``blockquote``
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph, heading, list, table or code block of a page."""
+
+    kind: ParagraphKind
+    text: str  #: Text, joined across inline tags; items and rows are lines.
+    start: int | None  #: Index of its first character in ``Extraction.text``; None for a removed one.
+    end: int | None  #: Index after its last character; None for a removed one.
+    headings: tuple[str, ...]  #: Texts of the headings above it, outermost first; at most 500 characters.
+    xpath: str  #: XPath of the deepest element that contains all of it.
+    blocks: tuple[int, ...]  #: Indices of its blocks.
+    score: float  #: Mean score of its blocks, weighted by words.
+    label: Label | None  #: Label with the most words in it; None if the extractor has no labels.
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A post of a thread, or a reader's comment, of which text is kept."""
+
+    number: int  #: Place among the posts of the extraction, from 0.
+    author: str | None
+    date: str | None  #: ISO 8601 if it can be read, else as the page writes it, such as ``2 hours ago``.
+    answers: int | None  #: Number of the post that it answers; None if the page doesn't say, or left it out.
+    text: str  #: Text without author and date.
+    start: int  #: Index of its first character in ``Extraction.text``, which may be that of its author or date.
+    end: int  #: Index after its last character.
+    xpath: str  #: XPath of its element.
+    blocks: tuple[int, ...]  #: Indices of its kept blocks.
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive blocks of a document of at most a given size, or a part of a longer one."""
+
+    text: str  #: In the format that was asked for.
+    headings: tuple[str, ...]  #: Texts of the headings above its first block; at most 500 characters.
+    blocks: tuple[int, ...]  #: Indices of its blocks of the page.
+    start: (
+        int  #: Index of its first character in ``Extraction.text``, so that chunks of other formats can be cited too.
+    )
+    end: int  #: Index after its last character.
+    posts: tuple[Post, ...] = ()  #: Posts of a thread with text in it.

@@ -15,12 +15,10 @@ import numpy as np
 from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Blocks, Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
-from blockml.parsing.builder import NodesBuilder
+from blockml.parsing.builder import NodesBuilder, flattened, join_rest
 from blockml.parsing.decoding import Detector, decode
 from blockml.parsing.displayed import as_displayed, as_laid_out
 from blockml.parsing.limits import Limits
-from blockml.parsing.nesting import flattened
-from blockml.parsing.remainder import join_rest
 from blockml.parsing.segmentation import PROFILES, segment
 from blockml.parsing.shadow_roots import composed
 from blockml.text.words import TOKENIZERS
@@ -69,7 +67,7 @@ def parse(
         Bounds on bytes, nodes, blocks and depth.
     detector
         Guesses the encoding of bytes that are not UTF-8 and don't declare an encoding; by default
-        :func:`blockml.parsing.detection.detected`.
+        :func:`blockml.parsing.decoding.detected`.
 
     Raises
     ------

@@ -1,27 +1,44 @@
-"""Back ends: functions that parse a page with an HTML parser and feed a :class:`~blockml.parsing.builder.NodesBuilder`.
+"""Back ends that parse a page and feed the builder, and pages already parsed by another library.
 
 No other module calls an HTML parser. Back ends repair broken markup differently, so the blocks of a page depend on the
 back end, whose name is part of every result.
+
+The tree is written as HTML and parsed again, so that extractors get it like any other page. This loses the bytes and
+their encoding, the doctype, the tags as written in the source, and everything that the first parser dropped or
+repaired.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from lxml import etree
 
 from blockml._kernel.protocol import Addresses
 from blockml.errors import check_name
+from blockml.page import Extraction
 from blockml.parsing import lexbor
 from blockml.parsing.builder import LimitReached, NodesBuilder, new_builder
 from blockml.parsing.html5lib_tree import html5lib_root
-from blockml.parsing.libraries import usable_addresses
+from blockml.parsing.lexbor import usable_addresses
 from blockml.parsing.limits import Limits
 
-__all__ = ["BACKENDS", "build", "libxml2_addresses", "parse_lxml"]
+__all__ = [
+    "BACKENDS",
+    "HasRoot",
+    "ParserTree",
+    "build",
+    "is_tree",
+    "kept_elements",
+    "libxml2_addresses",
+    "parse_lxml",
+    "tree_bytes",
+]
+
 
 #: Versions of libxml2 whose data structures the C extension was tested with; the end is excluded.
 _TESTED_LIBXML2 = ((2, 14), (2, 15))
@@ -171,3 +188,103 @@ def build(source: bytes, backend: str, limits: Limits) -> NodesBuilder:
     with suppress(LimitReached):
         builder.close()
     return builder
+
+
+#: First step of the path of a deep element: its index among the elements of the page.
+_NUMBERED = re.compile(r"descendant::\*\[(\d+)\]")
+
+
+@runtime_checkable
+class HasRoot(Protocol):
+    """A parsel selector, or anything else with an lxml element as ``root``."""
+
+    @property
+    def root(self) -> object:
+        """An lxml element."""
+
+
+#: A page as a tree: an lxml element or document, or a selector around an element.
+ParserTree: TypeAlias = "etree._Element | etree._ElementTree | HasRoot"  # noqa: SLF001 (lxml has no public names for them)
+
+
+def is_tree(value: object) -> TypeGuard[ParserTree]:
+    """Tell whether a value is an lxml element or document, or has one as ``root``.
+
+    Examples
+    --------
+    >>> is_tree(etree.Element("p")), is_tree("<p>")
+    (True, False)
+    """
+    return _element(value) is not None
+
+
+def tree_bytes(tree: ParserTree) -> bytes:
+    """Write a tree as HTML in UTF-8.
+
+    Examples
+    --------
+    >>> tree_bytes(etree.XML("<div><p>caf\\xe9</p><br/></div>")).decode()
+    '<div><p>café</p><br></div>'
+    """
+    element = _element(tree)
+    if element is None:
+        raise TypeError(f"not a tree: {type(tree).__name__}")
+    return etree.tostring(element, encoding="utf-8", method="html", with_tail=False)
+
+
+def kept_elements(result: Extraction, tree: ParserTree) -> list[etree._Element]:
+    """Return the elements of a tree that contain the kept blocks of its extraction, in document order, without repeats.
+
+    A block's element is the one in which its text starts. An element is left out if the second parse moved it, so that
+    its path no longer leads to it in the tree.
+
+    Parameters
+    ----------
+    result
+        The extraction of ``tree``.
+    tree
+        The tree that was extracted; it must not have changed since.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> tree = etree.XML(f"<html><body><a>Home</a><p id='story'>{'Cats rule the world. ' * 20}</p></body></html>")
+    >>> [element.get("id") for element in kept_elements(blockml.extract(tree), tree)]
+    ['story']
+    """
+    element = _element(tree)
+    if element is None:
+        raise TypeError(f"not a tree: {type(tree).__name__}")
+    document, page = element.getroottree(), result.page
+    top = document.getroot()
+    # The second parse put a fragment into html and body.
+    prefix = "" if top is element and etree.QName(top).localname == "html" else _prefix(page.nodes.names)
+    elements = list(element.iter("*"))
+    found: dict[etree._Element, None] = {}
+    rows = result.kept.nonzero()[0].tolist()
+    for row, path in zip(rows, page.nodes.xpaths([int(page.blocks.parent[row]) for row in rows]), strict=True):
+        inside = path.removeprefix(prefix).split("/", 2)
+        number = _NUMBERED.fullmatch(inside[1]) if len(inside) > 1 else None
+        place = int(number[1]) - 1 - prefix.count("/") if number else 0
+        steps = inside[2] if len(inside) > 2 else ""
+        top = elements[place] if place < len(elements) else element
+        hit = top.find(steps) if steps else top
+        if hit is not None and page.blocks.texts[row][:20] in " ".join("".join(map(str, hit.itertext())).split()):
+            found[hit] = None
+    return list(found)
+
+
+def _prefix(names: tuple[str, ...]) -> str:
+    """Return the path of the elements that a parser puts around a fragment."""
+    return "/html/body" if "body" in names else "/html"
+
+
+def _element(value: object) -> etree._Element | None:
+    """Return the element of a tree; None for other values."""
+    if isinstance(value, etree._ElementTree):  # noqa: SLF001 (lxml has no public name for it)
+        return _element(value.getroot())
+    if isinstance(value, etree._Element):  # noqa: SLF001 (lxml has no public name for it)
+        return value
+    if isinstance(value, bytes | str) or not isinstance(value, HasRoot):
+        return None
+    return _element(value.root) if not isinstance(value.root, HasRoot) else None

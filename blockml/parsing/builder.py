@@ -1,14 +1,19 @@
-"""Collect parser events into :class:`~blockml.page.Nodes`.
+"""Collect parser events into nodes; flatten pages that nest too deeply, and join what is over the limits.
 
 Every back end calls ``start``, ``data`` and ``end`` of the same builder, in document order. Parsers don't build their
 own tree: lxml's has a depth limit, and building and walking it costs more than these calls.
+
+Parsers search all open elements at an end tag and copy them for misnested formatting, so that the time of a page with
+deep nesting grows with its square. Tags beyond the limit, and end tags that close nothing there, are removed; all text
+is kept. Elements whose content isn't text of the page keep their tags.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,13 +21,15 @@ from numpy.typing import NDArray
 
 from blockml import _kernel
 from blockml._kernel.protocol import Addresses
-from blockml.page import Flag, Nodes
+from blockml.page import Blocks, Flag, Nodes, Separator
 from blockml.page.attributes import NO_ATTRIBUTES, Attributes
 from blockml.parsing.limits import Limits
-from blockml.parsing.lines import VOID
-from blockml.text.characters import INVISIBLE
+from blockml.parsing.segmentation import VOID, common_ancestor
+from blockml.parsing.tags import tags
+from blockml.text.words import INVISIBLE
 
-__all__ = ["LimitReached", "NodesBuilder", "new_builder"]
+__all__ = ["CLOSED_BY_THE_NEXT", "LimitReached", "NodesBuilder", "flattened", "join_rest", "new_builder"]
+
 
 #: Elements whose content is not text of the page: code, or markup that browsers show only as a substitute. They are
 #: kept as childless nodes because they separate texts like any other element.
@@ -314,3 +321,137 @@ def _flags(
             n_opened = np.bincount(nodes, minlength=n + 1) - np.bincount(end[nodes], minlength=n + 1)
             flags[n_opened[:n].cumsum() > 0] |= np.uint8(flag)
     return flags
+
+
+def join_rest(nodes: Nodes, blocks: Blocks, n_blocks: int) -> tuple[Nodes, Blocks]:
+    """Return a page's tree and blocks, in which the last block joins all later ones, and one node their nodes.
+
+    The joined block's text node is the last node, and a child of the deepest element around the block.
+
+    Parameters
+    ----------
+    nodes
+        The tree.
+    blocks
+        More than ``n_blocks`` blocks of the page.
+    n_blocks
+        Number of blocks to return, at least 1.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>one<p>two<p>three<p>four")
+    >>> nodes, blocks = join_rest(page.nodes, page.blocks, 2)
+    >>> blocks.texts, nodes.texts[-1], len(nodes), nodes.xpath(len(nodes) - 1)
+    (('one', 'two three four'), 'two three four', 7, '/html/body')
+    """
+    first = n_blocks - 1
+    start = int(blocks.node[first])
+    is_glued = (blocks.separators[first + 1 :] == Separator.GLUED).tolist()
+    rest = zip(blocks.texts[first + 1 :], is_glued, strict=True)
+    text = blocks.texts[first] + "".join([text if glued else " " + text for text, glued in rest])
+    parent = int(common_ancestor(nodes, blocks.node[first : first + 1], blocks.last_node[-1:])[0])
+    if parent < 0 and nodes.parent[start] >= 0:  # content after </html> has a separate root
+        parent = nodes.ancestors(start)[-1]
+    flags = nodes.flags[parent if parent >= 0 else start]
+
+    def cut(column: NDArray[np.int32], last: int) -> NDArray[np.int32]:
+        return np.append(column[:first], np.int32(last))
+
+    joined = Blocks(
+        texts=(*blocks.texts[:first], text),
+        n_words=cut(blocks.n_words, blocks.n_words[first:].sum()),
+        n_linked=cut(blocks.n_linked, blocks.n_linked[first:].sum()),
+        first_line=blocks.first_line[:n_blocks].copy(),
+        last_line=cut(blocks.last_line, blocks.last_line[-1]),
+        parent=cut(blocks.parent, parent),
+        node=blocks.node[:n_blocks].copy(),
+        last_node=cut(blocks.last_node, start),
+        flags=np.append(blocks.flags[:first], flags),
+        separators=blocks.separators[:n_blocks].copy(),
+        word_lengths=blocks.word_lengths,
+        parents=(*blocks.parents[:first], nodes.name(parent) if parent >= 0 else ""),
+    )
+    return _with_last(nodes, start, parent, text), joined
+
+
+def _with_last(nodes: Nodes, n: int, parent: int, text: str) -> Nodes:
+    """Return the first ``n`` nodes and, as last node, a text in an element that is open there; -1 for no element."""
+    end = np.minimum(nodes.end[:n], n)
+    around = [parent, *nodes.ancestors(parent)] if parent >= 0 else []
+    end[around] = n + 1
+    depth, flags = np.int32(len(around)), nodes.flags[parent if parent >= 0 else n]
+    return Nodes(
+        names=nodes.names,
+        tag=np.append(nodes.tag[:n], np.int32(0)),
+        parent=np.append(nodes.parent[:n], np.int32(parent)),
+        depth=np.append(nodes.depth[:n], depth),
+        end=np.append(end, np.int32(n + 1)),
+        flags=np.append(nodes.flags[:n], flags),
+        attributes=_first_attributes(nodes, n),
+        texts=[*nodes.texts[:n], text],
+    )
+
+
+def _first_attributes(nodes: Nodes, n: int) -> Sequence[Mapping[str, str]]:
+    """Return the attributes of the first nodes, and an empty set for one more."""
+    held = nodes.attributes
+    if not isinstance(held, Attributes):
+        return [*held[:n], NO_ATTRIBUTES]
+    number = np.append(held.number[:n], np.int32(0))
+    n_sets = int(number.max()) + 1
+    return Attributes(number, held.given[:n_sets], held.pairs[: int(held.ends[n_sets - 1])], held.ends[:n_sets].copy())
+
+
+#: Elements that a parser closes when the next one starts, so that a run of them doesn't nest.
+CLOSED_BY_THE_NEXT = frozenset(
+    name.encode() for name in "p li td th tr dt dd option tbody thead tfoot html head body".split()
+)
+_VOID_START = frozenset(name.encode() for name in VOID)
+_KEPT = _VOID_START | {name.encode() for name in DROPPED} | {b"title", b"textarea", b"xmp", b"plaintext"}
+#: Minimum number of open elements to remove an end tag without a start tag (our choice: fewer are cheap to search).
+_FEW = 256
+
+
+def flattened(source: bytes, depth: int) -> tuple[bytes, bool]:
+    """Remove the tags of elements deeper than ``depth``; tell whether there were any.
+
+    Examples
+    --------
+    >>> flattened(b"<b><i><u>deep</u></i></b> text", 2)
+    (b'<b><i>deep</i></b> text', True)
+    >>> flattened(b"<p>one<p>two<br>" * 9, 2)[1]
+    False
+    """
+    kept: list[bytes] = []
+    path: list[bytes] = []  # names of open elements
+    opened: Counter[bytes] = Counter()
+    dropped: Counter[bytes] = Counter()
+    begin = n_open = 0
+    for tag in tags(source):
+        name = tag.name
+        if name in _KEPT:
+            continue
+        if not tag.closes:
+            if n_open < depth or name in CLOSED_BY_THE_NEXT:
+                path.append(name)
+                opened[name] += 1
+                n_open += name not in CLOSED_BY_THE_NEXT
+                continue
+            dropped[name] += 1
+        elif dropped[name]:
+            dropped[name] -= 1
+        elif opened[name]:
+            while path:
+                last = path.pop()
+                opened[last] -= 1
+                n_open -= last not in CLOSED_BY_THE_NEXT
+                if last == name:
+                    break
+            continue
+        elif n_open < _FEW:
+            continue
+        kept.append(source[begin : tag.start])
+        begin = tag.end
+    kept.append(source[begin:])
+    return b"".join(kept), len(kept) > 1

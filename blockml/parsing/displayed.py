@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from blockml.page import Flag, Nodes
-from blockml.page.attribute_words import searched_together
+from blockml.page.attributes import searched_together
 
 __all__ = ["as_displayed", "as_laid_out"]
 

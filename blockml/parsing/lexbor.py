@@ -1,4 +1,4 @@
-"""Feed the builder from the tree that lexbor builds by the HTML standard's algorithm, through selectolax.
+"""Feed the builder from the tree that lexbor builds, through the C functions of the parsers' libraries.
 
 selectolax is an optional package, loaded only for this back end. It creates an object for each node that is accessed,
 which costs more than the parse, so the C extension walks the tree by lexbor's own functions.
@@ -7,24 +7,42 @@ The standard's algorithm is not linear: nearly every tag searches the stack of o
 elements that were left open, and each attribute of a tag is compared with those before it. Lexbor could take hours and
 all memory for a few hostile megabytes, and has no limits. So :func:`is_costly` bounds the cost from the source, and
 costlier pages go to libxml2.
+
+Both packages export the public functions of the parser they contain. The extension calls them only in versions
+whose data structures were tested, and only if a sample page gives the same nodes as the package's public interface.
+Otherwise pages are parsed through that interface, which is slower and gives the same result.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any, Literal
 
 import numpy as np
 
 from blockml._kernel.protocol import Addresses
 from blockml.errors import needed
-from blockml.parsing.builder import DROPPED, NodesBuilder
-from blockml.parsing.libraries import usable_addresses
+from blockml.page import Nodes
+from blockml.parsing.builder import DROPPED, NodesBuilder, new_builder
+from blockml.parsing.limits import Limits
 from blockml.parsing.tags import count_attributes
 
-__all__ = ["feed", "has_many_attributes", "is_costly", "lexbor_addresses", "parse_selectolax"]
+__all__ = [
+    "SAMPLE",
+    "addresses",
+    "are_equal",
+    "feed",
+    "has_many_attributes",
+    "is_costly",
+    "lexbor_addresses",
+    "parse_selectolax",
+    "usable_addresses",
+]
+
 
 #: Versions of selectolax whose lexbor the C extension was tested with; the end is excluded.
 _TESTED_SELECTOLAX = ((1, 0), (1, 1))
@@ -224,3 +242,86 @@ def parse_selectolax(source: bytes, builder: NodesBuilder) -> None:
             node, name = open_elements.pop()
             end(name)
         node = following
+
+
+#: Page of the self-test: attributes, entities, comments, scripts, tables, code, text in two writing systems.
+SAMPLE = (
+    "<!doctype html><html lang=en><head><title>A &amp; B</title><meta name=x content='y z'><script>if (a < b) c()"
+    "</script></head><body class='one two' ID=top><!-- note --><p hidden>Caf\u00e9 &eacute; \u4f60\u597d "
+    '<b title="q&quot;">bold</b><br>line<table><tr><td>1<td colspan=2>2</table><pre>  a\n b</pre><ul><li>x<li>y</ul>'
+    "<svg><path d=M0/></svg><a href=/x?a=1&amp;b=2>link</a></body></html>after"
+).encode()
+
+
+def usable_addresses(
+    module: ModuleType,
+    names: Sequence[str],
+    *,
+    version: tuple[int, ...],
+    tested: tuple[tuple[int, ...], tuple[int, ...]],
+    parse: Literal["parse_libxml2", "parse_lexbor"],
+    parse_public: Callable[[bytes, NodesBuilder], None],
+) -> Addresses | None:
+    """Find functions of a library and test them with :data:`SAMPLE`.
+
+    Parameters
+    ----------
+    module
+        A compiled module that contains the library.
+    names
+        Names of C functions.
+    version
+        Version of the library.
+    tested
+        Range of tested versions; the end is excluded.
+    parse
+        Field of :class:`~blockml.parsing.builder.NodesBuilder` that calls the functions.
+    parse_public
+        Parser that uses the package's public interface.
+
+    Returns
+    -------
+    Addresses or None
+        Addresses in the order of the names; None if there is no C extension, the version was not tested, a function is
+        missing, or the nodes differ.
+    """
+    found = addresses(module, names) if tested[0] <= version < tested[1] else None
+    direct, public = new_builder(Limits()), new_builder(Limits())
+    parse_direct = getattr(direct, parse)
+    if found is None or parse_direct is None:
+        return None
+    parse_direct(SAMPLE, found)
+    parse_public(SAMPLE, public)
+    direct.close()
+    public.close()
+    return found if are_equal(direct.nodes(), public.nodes()) else None
+
+
+def are_equal(one: Nodes, other: Nodes) -> bool:
+    """Tell whether two trees have the same nodes, attributes and texts."""
+    columns = ("tag", "parent", "depth", "end", "flags")
+    return (
+        one.names == other.names
+        and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in columns)
+        and list(one.texts) == list(other.texts)
+        and [dict(item) for item in one.attributes] == [dict(item) for item in other.attributes]
+    )
+
+
+def addresses(module: ModuleType, names: Sequence[str]) -> Addresses | None:
+    """Return the addresses of C functions in the file of a compiled module; None unless all are found.
+
+    Examples
+    --------
+    >>> from lxml import etree
+    >>> addresses(etree, ["htmlNoSuchFunction"]) is None
+    True
+    """
+    if module.__file__ is None:
+        return None
+    try:
+        library = ctypes.CDLL(module.__file__)  # which is already loaded
+        found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
+    except (AttributeError, OSError):
+        return None
+    return tuple([address for address in found if address]) if all(found) else None

@@ -1,12 +1,14 @@
-"""Bounds that keep one page from exhausting the machine."""
+"""Bounds that keep one page from exhausting the machine, and parsing options of models."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from blockml.errors import UsageError
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "ParsingOptions"]
+
 
 #: Of 3,901 labelled pages above 60 kB, three have more blocks: lists of one-word lines.
 _BYTES_PER_BLOCK = 50
@@ -62,3 +64,17 @@ class Limits:
         (64000000, 200000000, 10000000000)
         """
         return max(_STEPS, n_bytes * _STEPS_PER_BYTE, self.depth**2)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsingOptions:
+    """Parsing options of the training pages, which prediction must use too."""
+
+    backend: str = "lxml"
+    profile: str = "anchor"
+    keep_wordless: bool = True
+    tokenizer: str = "space"
+
+    def options(self) -> dict[str, Any]:
+        """Return the keyword arguments of :func:`blockml.parse`."""
+        return {name: getattr(self, name) for name in self.__slots__}

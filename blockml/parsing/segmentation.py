@@ -1,4 +1,4 @@
-"""Segment nodes into blocks: a separating tag ends a block, an anchor never does (Kim et al. 2013, section 2.2)."""
+"""Segment nodes into blocks and into the lines of the refined document."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ from numpy.typing import NDArray
 from blockml import _kernel
 from blockml.errors import check_name
 from blockml.page import Blocks, Flag, Nodes, Separator
-from blockml.parsing.lines import VOID, document_lines
-from blockml.text.characters import DIGIT, UPPER, class_table
-from blockml.text.words import TOKENIZERS, find_words
+from blockml.text.words import DIGIT, TOKENIZERS, UPPER, class_table, find_words
 
-__all__ = ["BREAKING", "PROFILES", "common_ancestor", "own_line_starts", "own_lines", "segment"]
+__all__ = [
+    "BREAKING",
+    "PROFILES",
+    "VOID",
+    "common_ancestor",
+    "document_lines",
+    "own_line_starts",
+    "own_lines",
+    "segment",
+]
+
 
 #: Segmentation profiles: the elements that do not end a block.
 PROFILES: Mapping[str, Set[str]] = {
@@ -254,3 +262,22 @@ def own_line_starts(nodes: Nodes, blocks: Blocks, rows: NDArray[np.intp] | None 
     edges = np.sort(np.concatenate((own, nodes.end[own])))
     is_start = edges.searchsorted(first[1:], "right") > edges.searchsorted(last[:-1], "right")
     return is_start.nonzero()[0] + 1
+
+
+#: Elements without an end tag (HTML standard, "void elements", and the obsolete ``param``).
+VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+
+
+def document_lines(nodes: Nodes) -> NDArray[np.int32]:
+    """Return (n_nodes,) line number of each node's start tag or text, from 1.
+
+    Scripts, styles and similar elements are pruned from the refined document; they get the line of the next node.
+    """
+    n = len(nodes)
+    listed = (nodes.flags & Flag.DROPPED) == 0
+    void = nodes.named(VOID)
+    ended = listed & ~void & (nodes.tag != 0)
+    starts_before = np.cumsum(listed) - listed
+    ends_before = np.bincount(nodes.end[ended], minlength=n + 1)[:n].cumsum()
+    numbers: NDArray[np.int32] = (1 + starts_before + ends_before).astype(np.int32)
+    return numbers

@@ -12,8 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from blockml.parsing.lines import VOID
-from blockml.parsing.nesting import CLOSED_BY_THE_NEXT
+from blockml.parsing.builder import CLOSED_BY_THE_NEXT
+from blockml.parsing.segmentation import VOID
 from blockml.parsing.tags import Tag, attributes, tags
 
 __all__ = ["composed"]

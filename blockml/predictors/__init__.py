@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from blockml.predictors.base import Predictor
 from blockml.predictors.block_types import BlockTypes
-from blockml.predictors.correction import Correction
-from blockml.predictors.linear import LinearModel
+from blockml.predictors.correction import Correction, LinearModel
 from blockml.predictors.mlp import MLP
 from blockml.predictors.tree_ensemble import MeanTrees, TreeEnsemble
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Label
-from blockml.page.cached import cached_property
-from blockml.predictors.log_odds import log_odds
+from blockml.page.lazy import cached_property
+from blockml.predictors.base import log_odds
 from blockml.predictors.tree_ensemble import TreeEnsemble, Trees, joined_by_class
 
 __all__ = ["BlockTypes"]

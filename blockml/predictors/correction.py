@@ -1,4 +1,4 @@
-"""Correction of a model's log odds on pages of one site or kind, learnt from a few labelled pages.
+"""Linear models, and corrections of a model's log odds on pages of one site or kind.
 
 A site repeats its templates, so the tags, classes and ids of a block's ancestors and its repeated texts are the most
 informative. Each of them is a key with a weight; the correction of a block is the sum of the weights of its keys.
@@ -16,14 +16,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import ModelFormatError
+from blockml.errors import ModelFormatError, UsageError
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Nodes
-from blockml.predictors.log_odds import sigmoid
-from blockml.text.hashing import stable_hash64
+from blockml.predictors.base import sigmoid
+from blockml.text.sketches import stable_hash64
 
-__all__ = ["BlockKeys", "Correction", "block_keys"]
+__all__ = ["BlockKeys", "Correction", "LinearModel", "block_keys"]
+
 
 #: Number of nearest ancestors whose tags, classes and ids are keys, and how many of them form a place (our choice).
 _LEVELS, _SIGNATURE = 6, 3
@@ -162,3 +163,45 @@ class Correction:
         if not (np.abs(np.append(weights, bias)) <= _MOST_WEIGHT).all():
             raise ModelFormatError(f"weights of a correction must be within ± {_MOST_WEIGHT:.0f}")
         return cls(keys, weights, float(bias[0]))
+
+
+#: Largest absolute weight, so that sums stay finite.
+_MAX_WEIGHT = 1e12
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """Weights of the columns, (n_columns,), and the log odds of a row of zeros."""
+
+    kind: ClassVar[str] = "linear"
+    weights: NDArray[np.float64]
+    intercept: float
+
+    def log_odds(self, page: PageMatrix) -> NDArray[np.float64]:
+        """Predict log odds of content, (n_blocks,)."""
+        values = page.values
+        if values.shape[1] < len(self.weights):
+            raise UsageError(f"the linear model reads {len(self.weights)} columns; the matrix has {values.shape[1]}")
+        total = np.full(len(values), self.intercept)
+        for column in np.flatnonzero(self.weights).tolist():  # not a matrix product, which depends on the machine
+            total += self.weights[column] * values[:, column]
+        return total
+
+    def probabilities(self, page: PageMatrix) -> NDArray[np.float32]:
+        """Predict the probability of content for each block, (n_blocks,)."""
+        return sigmoid(self.log_odds(page))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return weights and intercept."""
+        return {"weights": np.asarray(self.weights, dtype=np.float64), "intercept": np.array([self.intercept])}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_columns: int) -> Self:
+        """Build the model from the arrays of a model file: see :class:`blockml.predictors.base.Predictor`."""
+        for name, shape in (("weights", (n_columns,)), ("intercept", (1,))):
+            array = arrays.get(name)
+            if array is None or array.dtype != np.dtype(np.float64) or array.shape != shape:
+                raise ModelFormatError(f"the linear model's {name} must be 64-bit numbers of shape {shape}")
+            if not (np.abs(array) <= _MAX_WEIGHT).all():  # NaN is not
+                raise ModelFormatError(f"the linear model's {name} must be within ± {_MAX_WEIGHT:g}")
+        return cls(arrays["weights"], float(arrays["intercept"][0]))

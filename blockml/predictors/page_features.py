@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from blockml import _kernel
 from blockml.features.page_context import BlockAmounts
-from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.base import log_odds, sigmoid
 from blockml.predictors.tree_ensemble import TreeEnsemble
 
 __all__ = ["PAGE_FEATURES", "article_probability", "expected_f1", "page_features"]

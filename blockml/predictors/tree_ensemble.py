@@ -13,8 +13,8 @@ from blockml import _kernel
 from blockml._kernel.protocol import PackedTrees
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.page_matrix import PageMatrix
-from blockml.page.cached import cached_property
-from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.page.lazy import cached_property
+from blockml.predictors.base import log_odds, sigmoid
 
 __all__ = ["TREE_ARRAYS", "MeanTrees", "TreeEnsemble", "Trees", "joined", "joined_by_class"]
 

@@ -16,11 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.reports.dendrograms import dendrogram, leaf_order, page_order
-from blockml.reports.maps import HistogramFigure, Style, heat_map, histogram_figure, point_map, styles
+from blockml.reports.maps import (
+    HistogramFigure,
+    Style,
+    dendrogram,
+    heat_map,
+    histogram_figure,
+    leaf_order,
+    page_order,
+    point_map,
+    styles,
+)
 from blockml.reports.ranking import Row
 from blockml.reports.templating import NONE, count, shorten, write_html
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 # Maximum number of leaves of the drawn tree, so that it fits a screen.
 _MAX_LEAVES = 40

@@ -1,37 +1,57 @@
-"""Views of pages as HTML files: why each block was kept or dropped, and which system keeps which block."""
+"""Views of pages as HTML files: why each block was kept or dropped, at any threshold, beside the document."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import BlockLabels, Gold, LabelledPage, TextGold
 from blockml.datasets.gold import ignored_text
+from blockml.decision.decide import decide
+from blockml.document.nodes import Block, Cell, Code, Heading, Item, List, Note, Paragraph, children_of, text_of
 from blockml.errors import MissingExtraError, UsageError
 from blockml.evaluation import bag_scores, block_scores
 from blockml.extractors import Extractor, TrainedExtractor
-from blockml.extractors.page_curve import PageCurve
+from blockml.extractors.base import PageCurve
+from blockml.extractors.matrix import page_matrix
 from blockml.labelling.sanitised import sanitised
+from blockml.model.contributions import contributions
 from blockml.options import Options
-from blockml.page import Extraction, Page
+from blockml.page import Extraction, Flag, Page
 from blockml.page.bounds import MAX_RATIO, Budget
 from blockml.parsing import parse
 from blockml.parsing.hiding import hiding_names
-from blockml.reports.curve_figure import curve_svg
-from blockml.reports.documentview import document_rows
+from blockml.reports.curves import curve_svg
 from blockml.reports.figures import profile
-from blockml.reports.liveview import live_view, script_policy
 from blockml.reports.templating import NONE, figure, shorten, write_html
-from blockml.storage.names import safe_file_name
+from blockml.storage.atomic import safe_file_name
+
+__all__ = [
+    "VIEW_SPARE",
+    "DocumentRow",
+    "LiveView",
+    "PagePredictions",
+    "document_rows",
+    "live_view",
+    "script",
+    "script_policy",
+    "view_name",
+    "write_page_views",
+    "write_view",
+]
+
 
 #: Bytes that a view may have in addition to 8 for each byte of its page.
 VIEW_SPARE = 1 << 20
@@ -267,3 +287,190 @@ def _column(
         known = labels.known
         f1 = block_scores(labels.main[known], kept[known], weights=page.blocks.n_words[known]).f1
     return {"system": system, "f1": f1, "cells": list(zip(kept.tolist(), _agreements(labels, kept), strict=True))}
+
+
+@dataclass(frozen=True, slots=True)
+class LiveView:
+    """Script of a page view and its data."""
+
+    data: str  #: JSON without characters that could close its element.
+    script: str  #: The script.
+
+
+#: Steps of the threshold in the view.
+_STEPS = 100
+
+
+def live_view(
+    result: Extraction,
+    threshold: float | None,
+    labels: BlockLabels | None,
+    extractor: Extractor | None,
+    options: Options,
+) -> LiveView:
+    """Collect the data of a page view.
+
+    Parameters
+    ----------
+    result
+        The extraction.
+    threshold
+        The decision threshold; without it, or without ``extractor``, decisions can't be changed in the view.
+    labels
+        Gold of the blocks, if known.
+    extractor
+        The extractor of ``result``.
+    options
+        The options of ``result``.
+    """
+    page, blocks = result.page, result.page.blocks
+    data: dict[str, Any] = {
+        "kept": result.kept.astype(int).tolist(),
+        "truth": None,
+        "threshold": threshold,
+        "scores": None,
+        "asked_for": None,
+        "by_rule": None,
+        "families": {},
+    }
+    if result.rules is not None:  # a rule decides at any threshold
+        pairs = zip(result.rules.by_block, result.kept.tolist(), strict=True)
+        data["by_rule"] = [kept if name else None for name, kept in pairs]
+    if labels is not None:
+        data["truth"] = [bool(m) if k else None for m, k in zip(labels.main, labels.known, strict=True)]
+    if extractor is not None and threshold is not None:
+        # At threshold 0 all blocks are kept except those that another rule removes at any threshold.
+        policy = replace(extractor.policy, threshold=0.0)
+        included, excluded = options.labels(extractor)
+        prediction = extractor.predict(page)
+        found = decide(policy, page, prediction, include=included, exclude=excluded)
+        # Units are kept or removed as a whole, so a block has the largest threshold that keeps it.
+        reached = np.where(found.kept | found.overruled, np.float32(0), np.float32(-1))
+        for value in sorted({*(step / _STEPS for step in range(1, _STEPS + 1)), threshold}):
+            kept = decide(replace(policy, threshold=value), page, prediction, include=included, exclude=excluded).kept
+            reached[kept] = value
+        data["scores"] = [float(score) for score in reached]
+        data["overruled"] = found.overruled.astype(int).tolist()
+        data["texts"] = _texts(result)
+        data["separators"] = blocks.separators.tolist()
+        data["code"] = ((blocks.flags & int(Flag.PREFORMATTED)) != 0).astype(int).tolist()
+        data["cells"] = np.cumsum(page.nodes.named({"td", "th"}))[blocks.node].tolist() if len(blocks) else []
+        if included:
+            data["asked_for"] = [label in included for label in found.labels or ()]
+    if isinstance(extractor, TrainedExtractor):
+        matrix = page_matrix(page, extractor.model.features)
+        found_families = contributions(extractor.model, matrix)
+        data["families"] = {name: np.round(values, 2).tolist() for name, values in found_families.items()}
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
+    return LiveView(text, script())
+
+
+def _texts(result: Extraction) -> list[str]:
+    """Return the text of each block, with the white space of the source in preformatted elements."""
+    page, blocks = result.page, result.page.blocks
+    texts = list(blocks.texts)
+    nodes = page.nodes.texts
+    for row in np.flatnonzero((blocks.flags & int(Flag.PREFORMATTED)) != 0).tolist():
+        texts[row] = "".join(nodes[int(blocks.node[row]) : int(blocks.last_node[row]) + 1])
+    return texts
+
+
+def script() -> str:
+    """Return the script of page views."""
+    return (files("blockml.reports") / "templates" / "view.js").read_text(encoding="utf-8")
+
+
+def script_policy() -> str:
+    """Return the source expression of the content security policy that allows only this script."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()}'"
+
+
+#: Bytes of a row without its text, and maximum characters of that.
+_ROW, _MAX_NODE_TEXT = 420, 300
+#: Maximum number of reasons that a row names.
+_MAX_REASONS = 3
+
+
+class DocumentRow(NamedTuple):
+    """A node of a document."""
+
+    depth: int  #: number of nodes around it
+    kind: str  #: such as ``heading 2`` or ``item 3``
+    text: str  #: of a node without others in it; shortened
+    first: int  #: first block of the page in it; -1 without any
+    last: int  #: last block
+    score: float | None  #: mean score of its blocks, weighted by words
+    reasons: str  #: of its kept blocks, the most frequent first
+
+
+def document_rows(result: Extraction, budget: Budget) -> list[DocumentRow]:
+    """Return the nodes of the document in order, as many as the budget pays for.
+
+    Empty for an extraction without a document.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> result = blockml.extract("<h1>Cats</h1><ul><li>All<li>of us</ul>", model="plain")
+    >>> for row in document_rows(result, Budget(result.page)):
+    ...     print(row.depth, row.kind, repr(row.text), row.first, row.last, row.score, row.reasons)
+    0 heading 1 'Cats' 0 0 1.0 above threshold
+    0 list '' 1 2 1.0 above threshold
+    1 item 'All' 1 1 1.0 above threshold
+    1 item 'of us' 2 2 1.0 above threshold
+    """
+    try:
+        document = result.document
+    except UsageError:
+        return []
+    weights = np.maximum(result.page.blocks.n_words, 1e-3)
+    found: list[DocumentRow] = []
+    for depth, block in _walk(document.children, 0):
+        inner = children_of(block)
+        text = "" if inner and not _is_leaf(block) else shorten(text_of((block,)), _MAX_NODE_TEXT)
+        if not budget.spend(_ROW + len(html.escape(text).encode("utf-8", "replace")), "nodes of the document"):
+            break
+        score, reasons = None, ""
+        if block.first >= 0:
+            rows = np.arange(block.first, block.last + 1)
+            rows = rows[result.kept[rows]]
+            if len(rows):
+                score = float((weights[rows] * result.scores[rows]).sum() / weights[rows].sum())
+                names, counts = np.unique([str(result.reasons[row]) for row in rows.tolist()], return_counts=True)
+                order = np.argsort(-counts, kind="stable")[:_MAX_REASONS]
+                reasons = ", ".join(str(names[place]).replace("_", " ") for place in order)
+        found.append(DocumentRow(depth, _kind(block), text, block.first, block.last, score, reasons))
+    return found
+
+
+def _walk(blocks: tuple[Block, ...], depth: int) -> Iterator[tuple[int, Block]]:
+    """Iterate over blocks and those in them, with their depth; items and cells of one paragraph have no paragraph."""
+    for block in blocks:
+        yield depth, block
+        if not _is_leaf(block):
+            yield from _walk(children_of(block), depth + 1)
+
+
+def _is_leaf(block: Block) -> bool:
+    """Tell whether a container has one paragraph only, whose text is shown in its place."""
+    inner = children_of(block)
+    return isinstance(block, Item | Cell | Note) and len(inner) == 1 and isinstance(inner[0], Paragraph)
+
+
+def _kind(block: Block) -> str:
+    """Return the kind of a block, with what tells it from others of its kind."""
+    name = type(block).__name__.lower()
+    match block:
+        case Heading():
+            return f"{name} {block.level}"
+        case List() if block.ordered:
+            return f"numbered {name}"
+        case Item() if block.number is not None:
+            return f"{name} {block.number}"
+        case Cell() if block.header:
+            return f"header {name}"
+        case Code() if block.language:
+            return f"{name} ({block.language})"
+        case Paragraph() if block.removed:
+            return "removed caption"
+    return name

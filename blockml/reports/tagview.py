@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from blockml.datasets.tags import TagPoints, TagRow
-from blockml.reports.axes import brief, scale_over
+from blockml.reports.figures import brief, scale_over
 from blockml.reports.templating import figure, write_html
 
 #: Number of tags to draw: rarer ones say little.

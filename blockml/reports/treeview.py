@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from blockml.predictors.tree_ensemble import Trees
-from blockml.reports.axes import brief
+from blockml.reports.figures import brief
 from blockml.reports.templating import figure, write_html
 
 #: Maximum number of leaves listed from either end.

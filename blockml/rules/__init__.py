@@ -12,8 +12,8 @@ from blockml.rules.applying import (
     tally_notes,
     title_by_rules,
 )
-from blockml.rules.compiling import compile_selector
 from blockml.rules.rules import ANY_SITE, EXAMPLE, AnyRules, Rules, SiteRules, read_rules
+from blockml.rules.xpath import compile_selector
 
 __all__ = [
     "ANY_SITE",

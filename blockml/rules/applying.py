@@ -16,13 +16,12 @@ from blockml.metadata.dates import iso_date
 from blockml.metadata.headline import element_text
 from blockml.metadata.names import clean_names
 from blockml.page import Page, Reason
-from blockml.page.cached import cached_property
-from blockml.page.lazy import LazySequence
-from blockml.page.metadata import Metadata
+from blockml.page.lazy import LazySequence, cached_property
+from blockml.page.page import Metadata
 from blockml.page.subtrees import nearest
 from blockml.rules.rules import DECIDING, DESCRIBING, AnyRules, Rules, SiteRules, read_rules
 from blockml.rules.selectors import Mask, Selector, SelectorTree
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 __all__ = ["RuleMatches", "apply_rules", "metadata_by_rules", "page_matches", "title_by_rules"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from blockml.errors import UsageError, check_name
 from blockml.rules.rules import DESCRIBING, AnyRules, SiteRules, read_rules
 from blockml.rules.selectors import Named, Selector
-from blockml.storage.names import safe_file_name
+from blockml.storage.atomic import safe_file_name
 
 __all__ = ["FORMS", "Exported", "export_rules"]
 

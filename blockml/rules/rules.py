@@ -13,11 +13,11 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from blockml.errors import InputError, UsageError, check_name, check_type
-from blockml.rules.compiling import compile_selector
 from blockml.rules.selectors import Selector
+from blockml.rules.xpath import compile_selector
 from blockml.storage.atomic import atomic_write
-from blockml.text.hashing import stable_hash64
-from blockml.text.public_suffixes import ascii_host, split_host
+from blockml.text.addresses import ascii_host, split_host
+from blockml.text.sketches import stable_hash64
 
 __all__ = ["EXAMPLE", "AnyRules", "Rules", "SiteRules", "read_rules"]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Nodes
 from blockml.page.attributes import Attributes
-from blockml.page.cached import cached_property
+from blockml.page.lazy import cached_property
 from blockml.page.subtrees import nearest_above, subtree_sums
 
 __all__ = ["AXES", "Attribute", "Count", "Either", "Has", "Named", "Not", "PathStep", "Position", "Selector"]

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import ModelFormatError
-from blockml.storage.atomic import atomic_write
-from blockml.storage.names import refuse_special
+from blockml.storage.atomic import atomic_write, refuse_special
 
 #: Maximum sizes in bytes. Headers have a few kB and the arrays of a file a few MB.
 _MAX_HEADER, _MAX_ARRAYS = 2**24, 2**30

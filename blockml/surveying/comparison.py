@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.surveying.lines import RuleCounts
 from blockml.surveying.records import Record, RunOutput
-from blockml.surveying.rules import RuleCounts
 from blockml.surveying.sites import OTHER, Sites, bounded_name
-from blockml.text.hashing import stable_hash64
-from blockml.text.sketches import min_hashes
+from blockml.text.sketches import min_hashes, stable_hash64
 
 #: Maximum number of changed pages to show, lines of each change, and characters of each line.
 _SHOWN_PAGES, _SHOWN_LINES, _SHOWN_CHARACTERS = 30, 12, 240

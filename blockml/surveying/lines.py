@@ -1,12 +1,29 @@
-"""Kept lines that repeat on many pages of a site."""
+"""What repeats in a run: lines of a site, near-duplicate texts, and matches of rules."""
 
 from __future__ import annotations
 
+import math
 import zlib
+from array import array
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from blockml.surveying.records import Record
+
+__all__ = [
+    "LEAST_PAGES_OF_LINE",
+    "LEAST_SHARE",
+    "MOST_COMPARED_PAGES",
+    "Duplicates",
+    "RepeatedLines",
+    "RuleCounts",
+    "rule_rows",
+]
+
 
 #: Maximum pages of a site whose lines are counted (sampled by the hash of their ids), and lines of each page.
 _PAGES, _LINES = 200, 400
@@ -79,3 +96,114 @@ class RepeatedLines:
             for site, lines in sorted(by_site.items())
             for pages, line in sorted(lines, key=lambda item: (-item[0], item[1]))[:_REPORTED]
         ]
+
+
+#: Maximum number of pages to compare; takes 48 MB.
+MOST_COMPARED_PAGES = 3_000_000
+
+
+@dataclass(slots=True)
+class Duplicates:
+    """Finds texts that repeat others of their site, nearly or exactly.
+
+    Two texts count as near duplicates if three of their six MinHashes are equal, in one of two fixed triples. Texts
+    that share 95 % of their shingles are found with probability .98, those that share half with probability .23.
+    """
+
+    _keys: tuple[array[int], array[int]] = field(default_factory=lambda: (array("Q"), array("Q")))
+    _sites: array[int] = field(default_factory=lambda: array("l"))
+    _pages: array[int] = field(default_factory=lambda: array("l"))
+
+    def add(self, page: int, site: int, hashes: NDArray[np.uint32]) -> None:
+        """Add the text of a page, given its number in the output, the number of its site, and its MinHashes."""
+        if len(self._sites) >= MOST_COMPARED_PAGES:
+            return
+        parts = hashes.tolist()
+        self._keys[0].append(hash((site, *parts[:3])) & 0xFFFFFFFFFFFFFFFF)
+        self._keys[1].append(hash((site, *parts[3:])) & 0xFFFFFFFFFFFFFFFF)
+        self._sites.append(site)
+        self._pages.append(page)
+
+    def by_site(self, n_sites: int) -> tuple[NDArray[np.int64], dict[int, tuple[int, int]]]:
+        """Count the repeated texts.
+
+        Returns
+        -------
+        NDArray[np.int64]
+            (n_sites,) pages whose text nearly repeats that of an earlier page of the site.
+        dict
+            Site to the number of the first page with its most frequent text, and how many pages have that text.
+        """
+        sites, pages = np.asarray(self._sites), np.asarray(self._pages)
+        if not len(sites):
+            return np.zeros(n_sites, dtype=np.int64), {}
+        repeats = np.zeros(len(sites), dtype=bool)
+        for keys in self._keys:
+            later = np.ones(len(sites), dtype=bool)
+            later[np.unique(np.asarray(keys), return_index=True)[1]] = False
+            repeats |= later
+        _, first, counts = np.unique(np.asarray(self._keys[0]), return_index=True, return_counts=True)
+        found: dict[int, tuple[int, int]] = {}
+        for place in np.flatnonzero(counts > 1):
+            site, count = int(sites[first[place]]), int(counts[place])
+            if count > found.get(site, (0, 0))[1]:
+                found[site] = int(pages[first[place]]), count
+        return np.bincount(sites[repeats], minlength=n_sites), found
+
+
+#: Maximum number of rules counted.
+_MOST_RULES = 20_000
+#: Difference of two shares, in standard errors, from which a rule is said to match less than it did (our choice).
+_STANDARD_ERRORS = 3.0
+
+
+@dataclass(slots=True)
+class RuleCounts:
+    """Pages on which rules matched.
+
+    Examples
+    --------
+    >>> from blockml.surveying.records import record_of
+    >>> before, now = RuleCounts(), RuleCounts()
+    >>> for n in range(20):
+    ...     before.add(record_of({"id": f"cats/{n}", "rules": ["cats drop .ad"]}, n))
+    ...     now.add(record_of({"id": f"cats/{n}", "rules": ["cats drop .ad"] if n < 5 else []}, n))
+    >>> [(row["rule"], row["share"], row["share_before"], row["matches_less"]) for row in rule_rows(now, before)]
+    [('cats drop .ad', 0.25, 1.0, True)]
+    """
+
+    pages: Counter[str] = field(default_factory=Counter)  #: Pages of each site that rules were tried on.
+    matched: dict[tuple[str, str], int] = field(default_factory=dict)  #: Pages by site and rule.
+
+    def add(self, record: Record) -> None:
+        """Count a page, if rules were tried on it."""
+        if record.rules is None or record.failed:
+            return
+        self.pages[record.site] += 1
+        for rule in record.rules:
+            key = (record.site, rule)
+            if key in self.matched or len(self.matched) < _MOST_RULES:
+                self.matched[key] = self.matched.get(key, 0) + 1
+
+
+def rule_rows(now: RuleCounts, before: RuleCounts | None) -> list[dict[str, Any]]:
+    """Return the rows of the table of rules: those that match less than they did first, then by site and rule."""
+    before = before or RuleCounts()
+    rows = []
+    for site, rule in sorted({*now.matched, *before.matched}):
+        n_pages, n_before = now.pages[site], before.pages[site]
+        if not n_pages:
+            continue
+        matched = now.matched.get((site, rule), 0)
+        share = matched / n_pages
+        share_before = before.matched.get((site, rule), 0) / n_before if n_before else None
+        less = share_before is not None and _fell(share, n_pages, share_before, n_before)
+        rows.append({"site": site, "rule": rule, "pages": n_pages, "matched": matched, "share": share,
+                     "share_before": share_before, "matches_less": less})  # fmt: skip
+    return sorted(rows, key=lambda row: not row["matches_less"])
+
+
+def _fell(share: float, n: int, share_before: float, n_before: int) -> bool:
+    """Tell whether a share is lower by more than chance explains, if both are drawn from one."""
+    both = (share * n + share_before * n_before) / (n + n_before)
+    return share_before - share > _STANDARD_ERRORS * math.sqrt(both * (1 - both) * (1 / n + 1 / n_before))

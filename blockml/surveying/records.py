@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from blockml.archives.compression import DAMAGED, bounded_lines, open_decompressed
-from blockml.archives.suffixes import LINES, split_compression
+from blockml.archives.kinds import LINES, split_compression
 from blockml.batch.readers.base import printable
 from blockml.datasets.base import site_of
 from blockml.errors import InputError, UsageError, needed
 from blockml.records import FAILURES, UNSURE
 from blockml.text.addresses import original_url
-from blockml.text.hashing import stable_hash64
-from blockml.text.plurals import counted
+from blockml.text.sketches import stable_hash64
+from blockml.text.words import counted
 
 __all__ = ["Record", "RunOutput", "RunRecords"]
 

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from blockml.datasets.soft_errors import soft_error_message
+from blockml.datasets.validation import soft_error_message
 from blockml.surveying.records import Record
 
 #: Maximum number of sites counted separately; pages of further sites are counted as ``(other sites)``.

@@ -29,7 +29,7 @@ from blockml.templates.clustering import (
 from blockml.templates.distances import METRICS, Metric, PageSketch, distance_matrix, sketch
 from blockml.templates.distances.base import Matrix
 from blockml.templates.distances.sets import SetMetric
-from blockml.text.hashing import stable_hash64
+from blockml.text.sketches import stable_hash64
 
 #: Clustering methods: single or average linkage, or ``k`` medoids.
 LINKAGES = ("single", "average", "median")

@@ -1,4 +1,4 @@
-"""Site templates: learned once from pages of a site, stored in a small file, updated and applied to new pages."""
+"""Site templates: learnt from the pages of a site, stored in a small file, updated, applied, and counted by cluster."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from blockml.errors import ModelError, ModelFormatError, UsageError
 from blockml.page import Page
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.storage.arrays import read_arrays, write_arrays
+from blockml.templates.clustering import PRESETS, single_linkage
 from blockml.templates.distances import METRICS, PageSketch, distance_matrix, sketch
 from blockml.templates.frequency import SiteCounts
 from blockml.templates.mapping import Tree, learnt_tree, membership, page_template
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 
 #: Version of the file format.
 TEMPLATE_FORMAT = 1
@@ -255,3 +256,55 @@ def _learn_layout(pages: Sequence[Page], sketches: Sequence[PageSketch], group: 
         paths=METRICS[METRIC].prepare(sketches[shown[medoid]]),
         tree=None if template is None else learnt_tree(template),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusteredCounts:
+    """Pages of a site in clusters of similar structure, with the counts of each cluster.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> pages = [blockml.parse(f"<h1>{name}</h1><p>Home</p>") for name in ("cats", "dogs", "birds", "fish")]
+    >>> pages += [blockml.parse(f"<ul><li>{name}</ul>") for name in ("sugar", "salt")]
+    >>> clusters = ClusteredCounts.learn(pages, "cp", threshold=0.5)  # small pages share most paths
+    >>> [template.counts.n_pages for template in clusters.templates]
+    [4, 2]
+    >>> clusters.template_of(blockml.parse("<ul><li>pepper</ul>")).counts.n_pages
+    2
+    """
+
+    metric: str  #: Distance of pages
+    sketches: tuple[PageSketch, ...]  #: (n_pages,) structure of the pages
+    labels: NDArray[np.int32]  #: (n_pages,) cluster of each page
+    templates: tuple[SiteTemplate, ...]  #: (n_clusters,) counts of each cluster
+
+    @classmethod
+    def learn(cls, pages: Sequence[Page], metric: str, *, threshold: float | None = None) -> Self:
+        """Cluster pages by single linkage and count each cluster.
+
+        ``threshold`` is the maximum distance at which clusters are merged, by default the one published for the metric
+        (:data:`~blockml.templates.clustering.PRESETS`). Raises UsageError for a metric without one, or if pages were
+        parsed with different settings.
+        """
+        threshold = PRESETS.get(metric) if threshold is None else threshold
+        if threshold is None:
+            raise UsageError(f"distance {metric!r} has no published threshold of single linkage: pass one as threshold")
+        sketches = tuple([sketch(page) for page in pages])
+        labels = np.zeros(0, dtype=np.int32)
+        if pages:
+            labels = single_linkage(distance_matrix(sketches, metric), threshold=threshold).labels
+        templates = tuple(
+            SiteTemplate.count([pages[place] for place in np.flatnonzero(labels == cluster).tolist()])
+            for cluster in range(int(labels.max(initial=-1)) + 1)
+        )
+        return cls(metric, sketches, labels, templates)
+
+    def template_of(self, page: Page) -> SiteTemplate | None:
+        """Return the counts of the cluster with the page nearest in structure; None without pages."""
+        if not self.sketches:
+            return None
+        metric = METRICS[self.metric]
+        own = metric.prepare(sketch(page))
+        distances = [metric.compare(own, metric.prepare(other)) for other in self.sketches]
+        return self.templates[int(self.labels[int(np.argmin(distances))])]

@@ -1,4 +1,4 @@
-"""Sketches of texts, for finding near duplicates: hashes of the same word shingles, 64 of them or six."""
+"""Hashes that are equal in every process, and sketches of texts for finding near duplicates."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-from blockml.text.hashing import stable_hash64
 
 #: Words in a shingle and hashes in a sketch for finding near duplicates (Broder et al. 1997; sizes are our choice).
 _SHINGLE, _SKETCH = 8, 64
@@ -98,3 +96,25 @@ class DuplicateIndex:
         if values:
             self._sketches.append((text_id, values))
         return None
+
+
+def stable_hash64(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """Compute a 64-bit hash of each text that does not depend on the process or machine.
+
+    The probability of a collision among a million texts is 3e-8.
+
+    Returns
+    -------
+    NDArray[np.uint64]
+        (n,) first eight bytes of BLAKE2b over the UTF-8 text, little-endian.
+
+    Examples
+    --------
+    >>> [hex(key) for key in stable_hash64(["Home", "", "Home"]).tolist()]
+    ['0x35a31db0b6780e40', '0xb4b2797457a0a6e4', '0x35a31db0b6780e40']
+    """
+    from hashlib import blake2b  # loads OpenSSL, which extraction doesn't need
+
+    # Texts of hand-made pages may contain lone surrogates, which UTF-8 cannot encode.
+    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)

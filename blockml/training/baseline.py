@@ -9,8 +9,8 @@ from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Difference, paired_diffe
 from blockml.evaluation.run import evaluate_extractor
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.progress import ProgressCallback, ignore_progress
-from blockml.text.plurals import counted
-from blockml.training.fold_models import OutOfFold
+from blockml.text.words import counted
+from blockml.training.out_of_fold import OutOfFold
 from blockml.training.prepare import PageKey, PreparedData
 
 __all__ = ["BaselineDifference", "baseline_difference", "compare_with_baseline", "unseen_pages"]

@@ -21,10 +21,10 @@ from blockml.features.structure import FAR
 from blockml.features.vocabulary import COLUMNS as VOCABULARY
 from blockml.page import Label, Page
 from blockml.parsing import parse
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.training.hist_gradient_boosting import Boosting, fit_boosted_classes
+from blockml.training.boosted_trees import Boosting, fit_boosted_classes
 
 #: Data set and id of a page.
 _Key: TypeAlias = tuple[str, str]

@@ -17,12 +17,12 @@ from blockml.evaluation.importance import FoldImportance, LabelledBlocks, fold_i
 from blockml.features import feature_set
 from blockml.model import Model
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.training.fitting import fit_predictors
+from blockml.training.ensemble import fit_predictors
 from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
 from blockml.training.recipes import Recipe
+from blockml.training.single_tree import Tuning
 from blockml.training.splits import PROTOCOLS, block_folds, page_folds
 from blockml.training.table import BlockTable, RowMatrix
-from blockml.training.tuning import Tuning
 
 #: Of ensembles, whose policy decides, and of folds over blocks.
 _UNTUNED = Tuning(0.5, 0.0)

@@ -1,23 +1,25 @@
-"""Training of :class:`blockml.predictors.mlp.MLP` in pure numpy, on batches of pages.
+"""Training of MLPs in pure numpy, on batches of pages: loss, gradient and steps.
 
-The loss is defined in :mod:`blockml.training.mlp_loss`.
+The loss is defined in :mod:`blockml.training.mlp_fit`.
+
+The loss of a page is one minus the F1 of its words, with each block counted by its probability, plus a share of the
+cross entropy of its blocks. F1 by itself is hard to optimise; cross entropy by itself overrates blocks that hardly
+matter to a page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
-from blockml.predictors.mlp import MLP, signed_logarithms
-from blockml.predictors.quantized_mlp import FloatArray
-from blockml.training.group_means import RowGroups
-from blockml.training.mlp_loss import Batch, Masks, Weights, loss
+from blockml.features.page_context import factorize
+from blockml.predictors.mlp import MLP, FloatArray, signed_logarithms
 
 #: Mean and deviation of columns are computed on every 7th row.
 _EVERY = 7
@@ -276,3 +278,161 @@ def _batch(
         ],
         None if pages.words is None else pages.words.take(rows),
     )
+
+
+Weights = dict[str, FloatArray]
+"""Arrays of one network by name, as in :class:`blockml.predictors.mlp.MLP` but without the network dimension."""
+
+
+class Batch(NamedTuple):
+    """Inputs and labels of one step, for n blocks."""
+
+    columns: FloatArray
+    labels: FloatArray
+    known: FloatArray  #: 1 for blocks with a gold label; 0 for others, which are only context.
+    n_words: FloatArray
+    page: RowGroups
+    groups: Sequence[RowGroups]
+    words: AncestorWords | None
+
+
+class Masks(NamedTuple):
+    """Dropout factors of one step."""
+
+    words: FloatArray  #: (hashed_words, 1) 1 for words that count, else 0.
+    hidden: FloatArray  #: (n, h) 0 for dropped units of the first layer, else slightly above 1 to compensate.
+    last: FloatArray  #: (n, h) factors of the second layer, likewise.
+
+
+def loss(weights: Mapping[str, FloatArray], batch: Batch, masks: Masks, cross_entropy: float) -> tuple[float, Weights]:
+    """Compute the loss of one step, and its gradient by weight name."""
+    w, page, h = weights, batch.page, len(weights["self_weights"])
+    # Forward, as in MLP.predict.
+    first = batch.columns @ w["input_u"] + w["input_bias"]
+    if batch.words is not None:
+        vectors = means(w["word_vectors"] * masks.words, batch.words)
+        first += (vectors @ w["word_projection"])[batch.words.bag]
+    hidden = np.maximum(first, 0) * masks.hidden
+    share = (batch.n_words / np.maximum(page.sum(batch.n_words), 1)[page.group])[:, None]
+    page_means = np.concatenate([page.mean(hidden), page.sum(hidden * share)], axis=1)
+    # For each grouping: groups, their means, and their rows of the weights.
+    groupings = [(rows, rows.mean(hidden), slice(k * h, (k + 1) * h)) for k, rows in enumerate(batch.groups)]
+    second = hidden @ w["self_weights"] + (page_means @ w["page_weights"] + w["hidden_bias"])[page.group]
+    for rows, mean, part in groupings:
+        second += (mean @ w["group_weights"][part])[rows.group]
+    last = np.maximum(second, 0) * masks.last
+    value, d_log_odds = _page_loss((last @ w["output_weights"] + w["output_bias"])[:, 0], batch, cross_entropy)
+    # Backward.
+    d_log_odds = d_log_odds[:, None]
+    d_second = (d_log_odds @ w["output_weights"].T) * masks.last * (second > 0)
+    d_page = page.sum(d_second)
+    d_hidden = d_second @ w["self_weights"].T
+    d_means = d_page @ w["page_weights"].T
+    d_hidden += (d_means[:, :h] / page.size)[page.group]
+    d_hidden += d_means[page.group, h:] * share
+    d_group_weights = np.empty_like(w["group_weights"])
+    for rows, mean, part in groupings:
+        d_group = rows.sum(d_second)
+        d_group_weights[part] = mean.T @ d_group
+        d_hidden += (d_group @ w["group_weights"][part].T / rows.size)[rows.group]
+    d_first = d_hidden * masks.hidden * (first > 0)
+    gradient = {
+        "input_u": batch.columns.T @ d_first,
+        "input_bias": d_first.sum(axis=0),
+        "word_vectors": np.zeros_like(w["word_vectors"]),
+        "word_projection": np.zeros_like(w["word_projection"]),
+        "self_weights": hidden.T @ d_second,
+        "page_weights": page_means.T @ d_page,
+        "group_weights": d_group_weights,
+        "hidden_bias": d_page.sum(axis=0, keepdims=True),
+        "output_weights": last.T @ d_log_odds,
+        "output_bias": d_log_odds.sum(axis=0, keepdims=True),
+    }
+    if batch.words is not None:
+        d_projected = RowGroups.of(batch.words.bag).sum(d_first)
+        gradient["word_projection"] = vectors.T @ d_projected
+        d_vectors = d_projected @ w["word_projection"].T
+        gradient["word_vectors"] = _word_vector_gradient(d_vectors, masks.words, batch.words)
+    return value, gradient
+
+
+def _word_vector_gradient(d_means: FloatArray, kept: FloatArray, words: AncestorWords) -> FloatArray:
+    """Compute the gradient of word vectors, (hashed_words, d), from that of their means: see ``group_means.means``."""
+    in_bag, by_word = RowGroups.runs(np.diff(words.starts)), RowGroups.of(words.hashed_words)
+    count = np.maximum(in_bag.sum(kept[words.hashed_words]), 1)
+    result = np.zeros((len(kept), d_means.shape[1]), dtype=d_means.dtype)
+    first = by_word.starts if by_word.order is None else by_word.order[by_word.starts]
+    result[words.hashed_words[first]] = by_word.sum(np.divide(d_means, count)[in_bag.group])
+    return result * kept
+
+
+def _page_loss(log_odds: FloatArray, batch: Batch, cross_entropy: float) -> tuple[float, FloatArray]:
+    """Compute the mean over pages of 1 - F1 + cross entropy, and its gradient (n,) with respect to the log odds.
+
+    The cross entropy of a page weights its blocks by the square root of their words; the weights sum to 1.
+    """
+    page, words, gold = batch.page, batch.n_words * batch.known, batch.labels
+    n_pages = len(page.size)
+    p = 0.5 + 0.5 * np.tanh(0.5 * log_odds)
+    hits = 2 * page.sum(words * p * gold)
+    total = page.sum(words * (p + gold)) + np.float32(1e-3)  # a page without words has an F1 of 0
+    d_p = words * ((hits / total**2)[page.group] - 2 * gold / total[page.group])
+    root = np.sqrt(words + 1) * batch.known
+    weight = cross_entropy * root / np.maximum(page.sum(root), np.float32(1e-9))[page.group]
+    entropy = np.logaddexp(np.float32(0), log_odds) - gold * log_odds
+    value = 1 - float((hits / total).mean()) + float((weight * entropy).sum()) / n_pages
+    return value, (d_p * p * (1 - p) + weight * (p - gold)) / n_pages
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowGroups:
+    """Rows in groups."""
+
+    order: NDArray[np.intp] | None  #: (n,) order of the rows by group; None if they are sorted already.
+    starts: NDArray[np.intp]  #: (n_groups,) start of each group in this order; no group is empty.
+    group: NDArray[np.intp]  #: (n,) group of each row.
+    size: FloatArray = field(init=False)  #: (n_groups, 1) number of rows in each group.
+
+    def __post_init__(self) -> None:
+        size = np.diff(self.starts, append=len(self.group)).astype(np.float32)[:, None]
+        object.__setattr__(self, "size", size)
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.integer[Any]]) -> RowGroups:
+        """Group rows by number.
+
+        Examples
+        --------
+        >>> groups = RowGroups.of(np.array([7, 3, 7]))
+        >>> groups.mean(np.array([[1], [2], [3]], np.float32)).tolist(), groups.group.tolist()
+        ([[2.0], [2.0]], [1, 0, 1])
+        """
+        return cls(*factorize(numbers.astype(np.uint64)))
+
+    @classmethod
+    def runs(cls, lengths: NDArray[np.integer[Any]]) -> RowGroups:
+        """Group consecutive rows, given the lengths of the groups, each at least 1."""
+        return cls(None, np.cumsum(lengths) - lengths, np.repeat(np.arange(len(lengths)), lengths))
+
+    def sum(self, rows: FloatArray) -> FloatArray:
+        """Sum the rows (n, k) of each group, (n_groups, k)."""
+        return np.add.reduceat(rows if self.order is None else rows[self.order], self.starts, axis=0)
+
+    def mean(self, rows: FloatArray) -> FloatArray:
+        """Average the rows (n, k) of each group, (n_groups, k)."""
+        return np.divide(self.sum(rows), self.size)
+
+
+def means(vectors: FloatArray, words: AncestorWords) -> FloatArray:
+    """Average the vectors (hashed_words, k) of the words of each bag, (n_bags, k), ignoring words with vector 0.
+
+    Examples
+    --------
+    >>> words = AncestorWords(starts=np.array([0, 3, 4]), hashed_words=np.array([2, 1, 0, 0]), bag=np.array([0, 1]))
+    >>> means(np.array([[0], [1], [3]], np.float32), words).tolist()
+    [[2.0], [0.0]]
+    """
+    found = vectors[words.hashed_words]
+    bags = RowGroups.runs(np.diff(words.starts))
+    counts = bags.sum((found != 0).any(axis=1)[:, None].astype(np.float32))
+    return np.divide(bags.sum(found), np.maximum(counts, 1))

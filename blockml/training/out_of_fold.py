@@ -14,25 +14,24 @@ from numpy.typing import NDArray
 
 from blockml.datasets import Dataset
 from blockml.datasets.gold import block_tokens
-from blockml.datasets.gold_defects import filtered
-from blockml.datasets.validation import content_hash
+from blockml.datasets.validation import content_hash, filtered
 from blockml.errors import BlockmlError, UsageError
-from blockml.evaluation.seen import training_hashes
+from blockml.evaluation.run import training_hashes
 from blockml.extractors import trained
 from blockml.model import Model
 from blockml.parsing import parse
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.text.sketches import token_sketch
 from blockml.training.adapt import PageForAdaptation, different_pages, fit_correction
-from blockml.training.checks import pages_with_gold
-from blockml.training.cross_validation import cross_validate
-from blockml.training.fold_models import FoldModel, OutOfFold, fold_models
-from blockml.training.prepare import PageKey, prepare_data
+from blockml.training.block_types import LabelledTypes, fit_block_types, select_rows
+from blockml.training.cross_validation import CrossValidation, cross_validate
+from blockml.training.prepare import PageKey, PreparedData, pages_with_gold, prepare_data
 from blockml.training.recipes import RECIPES, Recipe
 from blockml.training.splits import duplicate_groups, fold_pages, n_groups
 
-__all__ = ["has_training_pages", "not_trainable", "out_of_fold", "recipe_of"]
+__all__ = ["FoldModel", "OutOfFold", "fold_models", "has_training_pages", "not_trainable", "out_of_fold", "recipe_of"]
+
 
 #: Maximum number of folds of an adaptation.
 _ADAPTATION_FOLDS = 10
@@ -224,3 +223,54 @@ def _base(model: Model, datasets: Sequence[Dataset]) -> Model:
     training = tuple(entry for entry in model.training if entry["checksum"] not in known)
     # The hashes of its own training pages can't be told from those of the pages that it was adapted to.
     return replace(model, correction=None, training=training, training_hashes=None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldModel:
+    """A model, and the pages of the fold that it has not been trained on."""
+
+    pages: frozenset[PageKey]  #: Data set and id of each page.
+    model: Model
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutOfFold:
+    """Models of all folds, which together test every page."""
+
+    protocol: str  #: ``site`` or ``page``: what the folds keep together.
+    folds: tuple[FoldModel, ...]
+
+    def __str__(self) -> str:
+        return f"out of fold, by {self.protocol}, {len(self.folds)} folds"
+
+
+def fold_models(
+    data: PreparedData, result: CrossValidation, *, name: str, more_types: Sequence[LabelledTypes] = (), seed: int = 0
+) -> OutOfFold:
+    """Complete the models of a cross-validation over pages or sites by P(article), block types and hashes.
+
+    Parameters
+    ----------
+    data, result
+        The pages, and their cross-validation.
+    name
+        Name of the models.
+    more_types
+        Pages of other data sets with the types of their blocks.
+    seed
+        Seed of training.
+    """
+    page_fold = result.page_fold
+    assert page_fold is not None  # noqa: S101 (folds are over pages)
+    keys, labelled = data.keys, [*more_types, *data.labelled_types()] if data.recipe.block_types else []
+    folds = []
+    for number, model in enumerate(result.models):
+        tested = frozenset(keys[page] for page in np.flatnonzero(page_fold == number).tolist())
+        types = None
+        if labelled:
+            types = fit_block_types(select_rows(data.recipe.features, labelled, seed=seed).without(tested), seed=seed)
+        article = None if result.page_policy is None else result.page_policy.article_by_fold.get(number)
+        hashes = data.training_hashes(without=tested)
+        made = replace(model, name=name, article=article, block_types=types, training_hashes=hashes)
+        folds.append(FoldModel(tested, made))
+    return OutOfFold(result.protocol, tuple(folds))

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from blockml.decision.decide import predicted_f1
 from blockml.decision.policy import score_blocks
-from blockml.predictors.log_odds import sigmoid
+from blockml.predictors.base import sigmoid
 from blockml.predictors.page_features import PAGE_FEATURES, page_features
 from blockml.predictors.tree_ensemble import TreeEnsemble
-from blockml.training.hist_gradient_boosting import Boosting
-from blockml.training.lightgbm_trees import fit_lightgbm
+from blockml.training.boosted_trees import Boosting, fit_lightgbm
 from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable
 

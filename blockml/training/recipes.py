@@ -12,9 +12,9 @@ from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UnknownNameError, UsageError, check_name
 from blockml.features.feature_sets import FEATURE_SETS, feature_set, nominal_columns, read_columns
 from blockml.page import MAIN_LABELS, Label
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
 from blockml.predictors import PREDICTORS
-from blockml.training.tree_arrays import FlatTree
+from blockml.training.sklearn_learners import FlatTree
 
 
 class MatrixInputs(NamedTuple):
@@ -36,13 +36,13 @@ class Recipe:
     #: whose class has a method ``fit``.
     learner: str
     #: Parameters of the learner. Of a single tree: ``min_leaf`` (rows in a leaf). Of boosted trees:
-    #: :class:`blockml.training.hist_gradient_boosting.Boosting`.
+    #: :class:`blockml.training.boosted_trees.Boosting`.
     parameters: Mapping[str, Any] = field(default_factory=dict)
     #: Grows a single tree from the recipe, a matrix, labels and a seed, instead of a learner of blockml.
     tree_learner: Callable[..., FlatTree] | None = None
     main: frozenset[Label] = MAIN_LABELS  #: Labels that count as content.
     parsing: ParsingOptions = field(default_factory=ParsingOptions)  #: Options of parsing, in training and prediction.
-    #: Minimum score of blocks that single trees keep; None: tuned by :func:`blockml.training.tuning.tune`.
+    #: Minimum score of blocks that single trees keep; None: tuned by :func:`blockml.training.single_tree.tune`.
     threshold: float | None = None
     #: Strength of :func:`blockml.training.single_tree.shrink`, for single trees; None: tuned.
     shrinkage: float | None = None
@@ -50,7 +50,7 @@ class Recipe:
     policy: DecisionPolicy = field(default_factory=DecisionPolicy)
     n_mlps: int = 0  #: Number of small MLPs in the ensemble; see :mod:`blockml.predictors.mlp`.
     mlp_weight: float = 0.5  #: Weight of the MLPs in the ensemble, in [0, 1].
-    #: Share of article pages with a shortened variant to train on: see :mod:`blockml.training.shortened_pages`.
+    #: Share of article pages with a shortened variant to train on: see :mod:`blockml.training.table`.
     shortened: float = 0.0
     filter_gold: bool = False  #: Whether pages with gold defects found by our checks are left out of training too.
     block_types: bool = False  #: Whether block types are trained as well; see :mod:`blockml.training.block_types`.

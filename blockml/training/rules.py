@@ -20,11 +20,10 @@ from blockml.extract import extract_with
 from blockml.extractors import AnyModel, Extractor, load
 from blockml.options import Options
 from blockml.progress import ProgressCallback, ignore_progress
-from blockml.rules.candidates import RulesPage
-from blockml.rules.learning import LEAST_RULES_PAGES, Learnt, learn_layout
+from blockml.rules.learning import LEAST_RULES_PAGES, Learnt, RulesPage, learn_layout
 from blockml.rules.rules import Rules, SiteRules
-from blockml.text.plurals import counted
-from blockml.text.public_suffixes import split_host
+from blockml.text.addresses import split_host
+from blockml.text.words import counted
 
 __all__ = ["LearntRules", "SiteResult", "learn_rules"]
 

@@ -12,16 +12,15 @@ from blockml.errors import UsageError, check_type
 from blockml.extractors import AnyModel, TrainedExtractor, resolve, trained
 from blockml.model import Model
 from blockml.progress import ProgressCallback, ignore_progress
-from blockml.text.plurals import counted
+from blockml.text.words import counted
 from blockml.training.baseline import compare_with_baseline, unseen_pages
 from blockml.training.block_types import LabelledTypes, fit_block_types, labelled_types, select_rows
-from blockml.training.checks import check_classes
+from blockml.training.boosted_trees import check_lightgbm
 from blockml.training.cross_validation import CrossValidation, check_protocols, cross_validate, gaps
-from blockml.training.fitting import check_splits, fit_model
-from blockml.training.fold_models import fold_models
-from blockml.training.lightgbm_trees import check_lightgbm
+from blockml.training.ensemble import check_splits, fit_model
+from blockml.training.out_of_fold import fold_models
 from blockml.training.page_policy import PagePolicy
-from blockml.training.prepare import PreparedData, prepare_data
+from blockml.training.prepare import PreparedData, check_classes, prepare_data
 from blockml.training.recipes import Recipe, best_recipe
 from blockml.training.recipes import recipe as named_recipe
 from blockml.training.splits import PROTOCOLS, n_groups

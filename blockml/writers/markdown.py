@@ -31,9 +31,8 @@ from blockml.document.nodes import (
     children_of,
 )
 from blockml.page.bounds import Budget
-from blockml.writers.addresses import resolver
 from blockml.writers.escapes import heading_line
-from blockml.writers.markdown_inline import InlineWriter
+from blockml.writers.markdown_inline import InlineWriter, resolver
 
 __all__ = ["write_heading", "write_markdown"]
 

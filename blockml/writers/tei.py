@@ -32,8 +32,7 @@ from blockml.document.nodes import (
     Table,
     Term,
 )  # fmt: skip
-from blockml.page.absolute import absolute_addresses
-from blockml.page.bounds import Budget
+from blockml.page.bounds import Budget, absolute_addresses
 from blockml.text.addresses import is_safe
 
 __all__ = ["write_tei"]

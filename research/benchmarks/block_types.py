@@ -25,7 +25,7 @@ from blockml.extractors.matrix import page_matrix
 from blockml.model import Model
 from blockml.page import Label
 from blockml.parsing import parse
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
 from blockml.training.block_types import BlockTypeRows, block_type_rows, fit_block_types, merged
 from blockml.training.recipes import recipe

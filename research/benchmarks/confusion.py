@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
-from blockml.evaluation.blocks import BlockScores, checked_weights
+from blockml.evaluation.metrics import BlockScores, checked_weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from blockml.reports.axes import Axis, axis_over
+from blockml.reports.figures import Axis, axis_over
 
 #: Colours for the colour-blind (Okabe and Ito 2008).
 _COLOURS = ("#999999", "#56b4e9", "#0072b2", "#d55e00")

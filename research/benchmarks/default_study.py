@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset
-from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, gold_defects
-from blockml.predictors.log_odds import average_log_odds, log_odds, sigmoid
+from blockml.datasets.validation import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, gold_defects
+from blockml.predictors.base import average_log_odds, log_odds, sigmoid
 from blockml.predictors.mlp import MLP
 from blockml.training.ensemble import fit_ensemble
 from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
@@ -115,7 +115,7 @@ class Study:
 
 
 def without_defects(dataset: Dataset, found: Mapping[str, tuple[str, ...]]) -> Dataset:
-    """Filter pages as :func:`blockml.datasets.gold_defects.filtered` does, given their defects."""
+    """Filter pages as :func:`blockml.datasets.validation.filtered` does, given their defects."""
     passed = REPLACED | (INVALID_FOR_EVALUATION - INVALID_FOR_TRAINING)
     pages = [
         replace(page, flags=tuple([name for name in found.get(page.id, ()) if name not in passed]))

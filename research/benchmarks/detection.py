@@ -4,7 +4,7 @@ Each page of a script other than Latin is written in the encodings of its script
 the detector must name the encoding from the bytes. Its tables are made from the sites of one half of the collections
 and measured on the other half, in turns. ``--detectors`` also measures functions of other packages, such as
 ``chardet:detect`` and ``charset_normalizer:detect``, which return a name or a mapping with it. A detector is right if
-the page is decoded correctly. ``--tables`` prints the tables for ``blockml/parsing/detection.py``.
+the page is decoded correctly. ``--tables`` prints the tables for ``blockml/parsing/decoding.py``.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ import webencodings
 
 from blockml.datasets import open_dataset
 from blockml.errors import BlockmlError
-from blockml.parsing.decoding import decode
-from blockml.parsing.detection import detected
+from blockml.parsing.decoding import decode, detected
 from research.benchmarks.default import markdown
 
 #: Letters of each script.

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.datasets.gold import ignored_text
-from blockml.evaluation.words import bag_scores
+from blockml.evaluation.metrics import bag_scores
 from research.benchmarks.default import markdown
 
 #: Lower bound that an interval of a mean must be above, and levels of the intervals of means and of collections.

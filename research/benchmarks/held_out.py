@@ -32,7 +32,7 @@ from blockml.evaluation.calibration import routing
 from blockml.evaluation.comparison.systems import System, choose
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.features.page_context import PageContext
-from blockml.metadata.scripts import main_script
+from blockml.text.languages import main_script
 from research.benchmarks.default import markdown
 from research.benchmarks.default_study import Table
 from research.benchmarks.languages import by, f1, text_by

@@ -36,9 +36,9 @@ KILLS = 20
 WORKER_KILLS = 0.5
 _PROGRAM = """
 import sys
-import blockml.batch.parts
+import blockml.batch.packing
 from blockml.cli import main
-blockml.batch.parts._PART_SECONDS = 0.2
+blockml.batch.packing._PART_SECONDS = 0.2
 sys.exit(main(sys.argv[1:]))
 """
 

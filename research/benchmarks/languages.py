@@ -27,14 +27,14 @@ from numpy.typing import NDArray
 import train
 from blockml.cli.output import note, write_output
 from blockml.datasets import Dataset, LabelledPage
-from blockml.datasets.gold_defects import filtered
+from blockml.datasets.validation import filtered
 from blockml.document.text import render_text
 from blockml.evaluation.bootstrap import bootstrap_mean
 from blockml.evaluation.calibration import routing
 from blockml.evaluation.comparison.systems import System, choose
-from blockml.evaluation.words import scores_from_counts
-from blockml.metadata.scripts import main_script
+from blockml.evaluation.metrics import scores_from_counts
 from blockml.parsing import parse
+from blockml.text.languages import main_script
 from blockml.training.page_policy import HeldOut, fit_page_policy
 from blockml.training.recipes import Recipe, recipe
 from blockml.training.splits import folds

@@ -19,10 +19,10 @@ from lxml import etree
 
 import blockml
 from blockml.datasets import open_dataset
-from blockml.datasets.corpus import find_table, read_rows
+from blockml.datasets.folders import find_table, read_rows
 from blockml.metadata.headline import element_text
 from blockml.metadata.metadata import page_metadata
-from blockml.text.tokens import metric_tokens
+from blockml.text.words import metric_tokens
 from research.benchmarks.default import markdown
 
 Found = dict[str, Any]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import blockml
 from blockml.cli.output import print_rows
 from blockml.outline import Outline
-from blockml.page import Attributes, Blocks, Extraction, Nodes, Page, cached
+from blockml.page import Attributes, Blocks, Extraction, Nodes, Page, lazy
 from blockml.page.lazy import Lazy, LazySequence
 
 __all__ = ["KINDS", "Change", "package_changes"]
@@ -75,7 +75,7 @@ def package_changes(html: bytes, model: str = "default") -> list[Change]:
 def _package(frame: FrameType) -> str | None:
     """Return the package of blockml that a function is in; None for other code and the replacement of functools."""
     name = str(frame.f_globals.get("__name__"))
-    root, *inner = name.split(".") if name != cached.__name__ else [""]
+    root, *inner = name.split(".") if name != lazy.__name__ else [""]
     return (inner or [root])[0] if root == "blockml" else None
 
 

@@ -26,7 +26,7 @@ from blockml.datasets.gold import block_tokens
 from blockml.decision.prediction import Prediction
 from blockml.evaluation import paired_difference
 from blockml.extractors import resolve
-from blockml.text.tokens import metric_tokens
+from blockml.text.words import metric_tokens
 
 _BLURRING: Mapping[str, Sequence[Any]] = {
     "radius": (10, 18, 25, 40, 60, 80),

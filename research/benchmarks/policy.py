@@ -29,7 +29,7 @@ from blockml.decision.decide import decide
 from blockml.decision.policy import DecisionPolicy
 from blockml.document.text import render_text
 from blockml.evaluation import paired_difference
-from blockml.evaluation.words import bag_scores
+from blockml.evaluation.metrics import bag_scores
 from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
 from blockml.model import Model, score_page

@@ -14,7 +14,7 @@ from blockml.cli.output import print_rows
 from blockml.datasets import open_dataset
 from blockml.decision.decide import decide
 from blockml.document.text import render_text
-from blockml.evaluation.words import bag_scores
+from blockml.evaluation.metrics import bag_scores
 from blockml.extractors import load
 from blockml.options import FAVOURED, Options
 from blockml.parsing import parse

@@ -36,9 +36,9 @@ from blockml.datasets.gold import ignored_text
 from blockml.errors import BlockmlError, UsageError
 from blockml.evaluation import bag_scores, bootstrap_mean
 from blockml.extractors import Extractor, TrainedExtractor, trained
-from blockml.extractors.by_rules import RulesExtractor
+from blockml.extractors.routed import RulesExtractor
 from blockml.rules import AnyRules, compile_selector
-from blockml.text.public_suffixes import split_host
+from blockml.text.addresses import split_host
 from blockml.training.adapt import adapt
 from blockml.training.rules import learn_rules
 

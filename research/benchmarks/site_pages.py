@@ -23,14 +23,14 @@ from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.document.text import render_text
 from blockml.evaluation import bag_scores, bootstrap_mean, paired_difference
 from blockml.evaluation.run import PageResult, evaluate_extractor
-from blockml.evaluation.site_pages import group_by_site, parse_pages
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, resolve
-from blockml.extractors.site.at_site import Unrepeated, from_links
-from blockml.extractors.site.methods import TextFrequency
 from blockml.features import feature_set
 from blockml.features.site_pages import UNKNOWN
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
+from blockml.sites.at_site import Unrepeated, from_links
+from blockml.sites.grouping import group_by_site, parse_pages
+from blockml.sites.methods import TextFrequency
 from blockml.templates.frequency import THETA
 from blockml.templates.linked import find_subdigraph
 from blockml.templates.linked.folder import FolderSource
@@ -38,9 +38,8 @@ from blockml.templates.mapping import page_template, template_share
 from blockml.templates.site import SiteTemplate
 from blockml.training.cross_validation import cross_validate
 from blockml.training.recipes import recipe
-from blockml.training.single_tree import fit_tree, to_trees
+from blockml.training.single_tree import fit_tree, to_trees, tune
 from blockml.training.table import BlockTable, build_table
-from blockml.training.tuning import tune
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets import LabelledPage, TextGold, open_dataset
-from blockml.evaluation.comparison.peers import PEERS, Adapter
+from blockml.evaluation.comparison.systems import PEERS, Adapter
 from blockml.formats import render
 from blockml.page import MAIN_LABELS, Page
 from blockml.parsing.decoding import decode
-from blockml.text.tokens import metric_tokens
+from blockml.text.words import metric_tokens
 from research.benchmarks.default import markdown
 
 #: Elements by kind of piece.

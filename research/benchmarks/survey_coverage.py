@@ -21,7 +21,7 @@ import numpy as np
 import blockml
 from blockml.cli.output import print_rows
 from blockml.evaluation.bootstrap import MIN_DOCUMENTS, bootstrap_mean
-from blockml.evaluation.coverage import coverage
+from blockml.evaluation.calibration import coverage
 from research.benchmarks.survey_pages import Predicted, predicted
 
 DRAWN, DRAWS = 50, 200

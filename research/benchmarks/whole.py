@@ -34,8 +34,8 @@ import blockml
 from blockml.cli.output import note, write_output
 from blockml.datasets import LabelledPage, TextGold, open_dataset
 from blockml.evaluation import paired_difference
-from blockml.evaluation.comparison.peers import PEERS
-from blockml.evaluation.words import bag_scores
+from blockml.evaluation.comparison.systems import PEERS
+from blockml.evaluation.metrics import bag_scores
 from blockml.outline import Outline, UnitKind
 from blockml.page import Page
 from blockml.parsing.decoding import decode

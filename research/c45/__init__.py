@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from blockml.features.feature_sets import COLUMNS, feature_set, split_name
 from blockml.training.recipes import Recipe
-from blockml.training.tree_arrays import FlatTree
+from blockml.training.sklearn_learners import FlatTree
 from research.c45.tree import C45Tree
 
 __all__ = ["C45_RECIPES", "c45_attributes", "grow_c45"]

@@ -23,7 +23,7 @@ from blockml._kernel.protocol import Addresses
 from blockml.errors import ModelFormatError
 from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor
-from blockml.features.density import word_density
+from blockml.features.kim2013 import word_density
 from blockml.metadata.metadata import page_metadata
 from blockml.model.model_file import load_model
 from blockml.parsing import segment
@@ -31,7 +31,7 @@ from blockml.parsing.backends import libxml2_addresses
 from blockml.parsing.builder import LimitReached, new_builder
 from blockml.parsing.lexbor import lexbor_addresses
 from blockml.predictors import TreeEnsemble
-from blockml.predictors.quantized_mlp import quantize
+from blockml.predictors.mlp import quantize
 from blockml.predictors.tree_ensemble import TREE_ARRAYS
 from research.fuzz.damage import damaged, damaged_array
 from research.fuzz.mutations import HTML_TOKENS, mutated

@@ -31,7 +31,7 @@ from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor
 from blockml.features import FEATURE_SETS
 from blockml.features.ancestor_words import N_HASHED_WORDS
-from blockml.features.block_groups import GROUPINGS
+from blockml.features.page_context import GROUPINGS
 from blockml.features.page_matrix import matrix
 from blockml.model.model_file import load_model, save_model
 from blockml.page import Label

@@ -18,7 +18,7 @@ from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor
 from blockml.model.model_file import load_model
 from blockml.parsing import BACKENDS
-from blockml.parsing.libraries import are_equal
+from blockml.parsing.lexbor import are_equal
 from research.fuzz.archives import archive
 from research.fuzz.calls import CALLS, calls
 from research.fuzz.loaders import LOADS, loaders

@@ -37,8 +37,11 @@ def note(text: str) -> None:
 
 #: Tests of each module.
 TESTS: Mapping[str, Sequence[str]] = {
-    "blockml/evaluation/blocks.py": ("tests/evaluation/test_blocks.py", "tests/evaluation/test_curves.py"),
-    "blockml/evaluation/words.py": ("tests/evaluation/test_words.py",),
+    "blockml/evaluation/metrics.py": (
+        "tests/evaluation/test_blocks.py",
+        "tests/evaluation/test_curves.py",
+        "tests/evaluation/test_words.py",
+    ),
     "blockml/decision/decide.py": ("tests/decision",),
     "blockml/decision/lines.py": ("tests/decision",),
     "blockml/predictors/page_features.py": ("tests/predictors", "tests/decision"),

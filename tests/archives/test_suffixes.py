@@ -17,7 +17,7 @@ import zstandard
 import blockml
 from blockml.archives import compression
 from blockml.archives.compression import open_decompressed, read_file
-from blockml.archives.suffixes import COMPRESSIONS, PAGES, page_stem, pages_below
+from blockml.archives.kinds import COMPRESSIONS, PAGES, page_stem, pages_below
 from blockml.batch import find_inputs, predict_items, read_items
 from blockml.cli import main
 from blockml.datasets import open_dataset

@@ -32,9 +32,8 @@ from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError
 from blockml.extractors import Extractor, Plain
 from blockml.extractors.combinations import Union
-from blockml.extractors.parsed_by import ParsedBy
-from blockml.extractors.trained import TrainedExtractor
-from blockml.storage.names import is_device, safe_file_name
+from blockml.extractors.trained import ParsedBy, TrainedExtractor
+from blockml.storage.atomic import is_device, safe_file_name
 from tests.batch.poison import Poison
 from tests.models import small_model
 
@@ -81,7 +80,7 @@ def stop_after(n_units: int) -> Any:
 #: shell that starts tests in the background makes them ignore Ctrl-C, so the default handler is restored.
 COMMAND = """
 import os, signal, sys, time
-from blockml.batch.parts import PartWriter
+from blockml.batch.packing import PartWriter
 from blockml.cli import main
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if "SLOW" in os.environ:
@@ -94,7 +93,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Complete a part after each unit."""
-    monkeypatch.setattr("blockml.batch.parts._PART_SECONDS", 0.0)
+    monkeypatch.setattr("blockml.batch.packing._PART_SECONDS", 0.0)
 
 
 _TEXTS = st.text(st.characters() | st.sampled_from('"\\\x00\x1f\x7f\u2028\ud800\udfff'))
@@ -369,7 +368,7 @@ def test_killed_runs_continue(tmp_path: Path, jobs: int, name: str) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "import sys\n"
-        "import blockml.batch.parts as parts\n"
+        "import blockml.batch.packing as parts\n"
         "from pathlib import Path\n"
         "from blockml.batch import PageExtractor, find_inputs, predict_to_file\n"
         "from tests.batch.poison import Poison\n"

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from blockml.batch import Guard, Options, PageExtractor, RecordFields, find_inputs, predict_to_file
-from blockml.batch.items import Item
 from blockml.batch.readers import Items, Reading
+from blockml.batch.readers.base import Item
 from blockml.batch.readers.lines import LineBlock
-from blockml.batch.readers.parquet import RowGroup
+from blockml.batch.readers.tables import RowGroup
 from blockml.batch.run import failures_path
 from tests.batch.poison import Poison
 from tests.batch.slow_reading import SlowReading

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from blockml.cli import main
-from blockml.storage.atomic import atomic_write
-from blockml.storage.lock import locked
+from blockml.storage.atomic import atomic_write, locked
 
 pytestmark = pytest.mark.exhaustive
 
@@ -157,7 +156,7 @@ def test_files_that_a_killed_process_left_are_removed(folder: Path) -> None:
 def test_a_forked_process_gives_up_the_lock(tmp_path: Path) -> None:
     """A forked child doesn't keep the lock of a process that was killed."""
     program = (
-        "import os, sys, time, pathlib; from blockml.storage.lock import locked\n"
+        "import os, sys, time, pathlib; from blockml.storage.atomic import locked\n"
         "with locked(pathlib.Path('lock')):\n"
         "    if os.fork() == 0:\n"
         "        print('child', flush=True); time.sleep(60); os._exit(0)\n"

@@ -13,7 +13,7 @@ from blockml.datasets import detect_format, open_dataset
 from blockml.datasets.gold import RunGold, TextGold
 from blockml.errors import DatasetError
 from blockml.page import Label
-from blockml.text.public_suffixes import FILE, registrable_domain
+from blockml.text.addresses import FILE, registrable_domain
 from tools.public_suffixes import rules
 
 PAGE = "<link rel=canonical href='https://www.cat.example/a?b'><h1>Cats</h1><p>Cats rule the world.</p>"

@@ -7,7 +7,7 @@ import pytest
 import blockml
 from blockml.datasets.gold import block_tokens
 from blockml.datasets.gold_coverage import repeated_words, uncovered_text
-from blockml.text.tokens import metric_tokens
+from blockml.text.words import metric_tokens
 
 
 def text(name: str, n: int = 60) -> str:

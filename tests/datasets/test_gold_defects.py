@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from blockml.datasets import Dataset, LabelledPage, TextGold
-from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, gold_defects
-from blockml.datasets.validation import FindingKind
+from blockml.datasets.validation import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, FindingKind, gold_defects
 
 
 def dataset(folder: Path, *, flags: tuple[str, ...] = ()) -> Dataset:

@@ -196,7 +196,7 @@ def test_damaged_page_folder_is_named(tmp_path: Path, file: str, content: bytes,
 
 def test_compressed_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line that is too long is an error that names it, and a page is cut off after the limit."""
-    monkeypatch.setattr("blockml.datasets.records.MAX_LINE", 10**6)
+    monkeypatch.setattr("blockml.datasets.sources.MAX_LINE", 10**6)
     rows = [{"id": "a", "main_content": "x"}, {"id": "b", "main_content": "x" * 10**6}]
     with pytest.raises(DatasetError, match=r"gold\.jsonl\.gz: line 2 is longer than 1000000 bytes"):
         open_dataset(write_corpus(tmp_path / "lines", rows, {"a": b"<p>x"}))

@@ -19,8 +19,8 @@ import pytest
 import blockml
 from blockml.cli import main
 from blockml.datasets import Dataset, LabelledPage, open_dataset
-from blockml.datasets.cells import page_content
 from blockml.datasets.label_studio import SpanGold, label_studio_task
+from blockml.datasets.sources import page_content
 from blockml.errors import BlockmlError, DatasetError, MissingExtraError, UnknownNameError, UsageError
 from blockml.page import Label, Nodes
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.decision.copies import hidden_blocks, hidden_copies
 from blockml.decision.decide import decide
+from blockml.decision.hidden import hidden_blocks, hidden_copies
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
 from blockml.extractors.matrix import page_matrix
@@ -108,5 +108,5 @@ def test_many_hidden_elements(monkeypatch: pytest.MonkeyPatch) -> None:
     html = "".join(f"{part}<p hidden>Nobody knows what the mill number {k} is for.</p>" for k in range(9))
     expected = copies(html)
     assert sum(expected) == 9
-    monkeypatch.setattr("blockml.decision.copies._MAX_SEARCHED", 0)
+    monkeypatch.setattr("blockml.decision.hidden._MAX_SEARCHED", 0)
     assert copies(html) == expected

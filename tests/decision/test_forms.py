@@ -7,7 +7,7 @@ import pytest
 
 import blockml
 from blockml.decision.decide import decide
-from blockml.decision.forms import is_form
+from blockml.decision.declared import is_form
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
 from blockml.extractors.matrix import page_matrix

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.decision.threads import thread_changes
+from blockml.decision.comments import thread_changes
 from blockml.posts import find_posts
 from tests.reported import reported
 

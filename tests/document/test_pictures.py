@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.document.image_addresses import image_address
+from blockml.document.picture_kinds import image_address
 from blockml.document.pictures import find_images
 from blockml.formats import render
 from blockml.page import Image

@@ -10,7 +10,7 @@ import pytest
 
 from blockml.cli import main
 from blockml.errors import UsageError
-from blockml.evaluation.coverage import coverage
+from blockml.evaluation.calibration import coverage
 
 DATA = Path(__file__).parents[2] / "data" / "sites" / "quillbase-docs"
 

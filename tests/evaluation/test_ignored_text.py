@@ -9,8 +9,8 @@ import pytest
 from blockml.datasets import Dataset, LabelledPage, TextGold
 from blockml.datasets.gold import Gold, RunGold, ignored_text
 from blockml.evaluation.comparison.reference import Reference
+from blockml.evaluation.metrics import bag_scores, lcs_scores, shingle_scores
 from blockml.evaluation.run import evaluate_extractor
-from blockml.evaluation.words import bag_scores, lcs_scores, shingle_scores
 from blockml.extractors import Plain
 from blockml.page import Label
 

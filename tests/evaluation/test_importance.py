@@ -27,7 +27,7 @@ from blockml.evaluation.importance import (
 from blockml.extractors import trained
 from blockml.model.card import render_card
 from blockml.model.contributions import ANCESTOR_WORDS
-from blockml.model.provenance import METRICS_SCHEMA, check_values
+from blockml.model.model_file import METRICS_SCHEMA, check_values
 from blockml.predictors.tree_ensemble import MeanTrees, Trees, joined
 from blockml.training.table import RowMatrix
 

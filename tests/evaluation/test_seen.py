@@ -12,7 +12,7 @@ import pytest
 import blockml
 from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
-from blockml.evaluation.seen import Seen, find_seen, page_hashes, training_records
+from blockml.evaluation.run import Seen, find_seen, page_hashes, training_records
 from blockml.extractors import Plain, TrainedExtractor
 from blockml.extractors.routed import Route, write_routed
 from blockml.model import Model, load_model, save_model

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from blockml.errors import UnknownNameError, UsageError
 from blockml.evaluation import WordScores, bag_scores, lcs_scores, shingle_scores, snippet_rates
-from blockml.text.tokens import metric_tokens
+from blockml.text.words import metric_tokens
 
 GOLD = "the cat sat on the mat"
 EXTRACTED = "menu the cat on mat the footer"

@@ -12,8 +12,8 @@ from blockml.cli import main
 from blockml.errors import UnknownNameError
 from blockml.evaluation.comparison.systems import choose
 from blockml.extractors import resolve
-from blockml.extractors.parsed_by import ParsedBy
-from blockml.extractors.site.at_site import at_site
+from blockml.extractors.trained import ParsedBy
+from blockml.sites.at_site import at_site
 from blockml.templates.site import SiteTemplate
 
 PAGE = Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html"

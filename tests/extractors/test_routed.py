@@ -14,7 +14,6 @@ import blockml
 from blockml.batch import BatchExtractor, Item, Options, predict_items
 from blockml.errors import ModelError, ModelFormatError, UsageError
 from blockml.extractors import resolve, trained
-from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.routed import (
     ROUTES,
     Route,
@@ -24,9 +23,10 @@ from blockml.extractors.routed import (
     template_features,
     write_routed,
 )
-from blockml.extractors.site.at_site import at_site
+from blockml.extractors.trained import ParsedBy
 from blockml.model import Model
 from blockml.predictors import Correction
+from blockml.sites.at_site import at_site
 from blockml.templates.site import SiteTemplate
 
 TEXT = "<p>" + "Cats rule the world, and nobody has asked them to. " * 4

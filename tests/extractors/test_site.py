@@ -23,11 +23,11 @@ from blockml.extractors.combinations import Intersection, Majority, Union
 from blockml.extractors.matrix import page_matrix
 from blockml.extractors.methods import SITE_METHODS
 from blockml.extractors.routed import Route, RoutedExtractor
-from blockml.extractors.site.at_site import at_site
-from blockml.extractors.site.methods import BlockFrequency, TextFrequency, TreeMapping
 from blockml.features import FEATURE_SETS
 from blockml.features.site_pages import COLUMNS, UNKNOWN
 from blockml.page import Page
+from blockml.sites.at_site import at_site
+from blockml.sites.methods import BlockFrequency, TextFrequency, TreeMapping
 from blockml.templates.site import SiteTemplate
 from blockml.training.recipes import recipe
 from blockml.training.table import build_table

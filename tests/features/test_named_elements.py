@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import blockml
-from blockml.features.named_elements import COMMENTS, SIDEBARS
-from blockml.page.element_names import blocks_in
+from blockml.page.element_names import COMMENTS, SIDEBARS, blocks_in
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from blockml.features import (
     position,
     repetition,
     structure,
-    text,
     vocabulary,
 )
 from blockml.features.ancestor_words import ancestor_words
@@ -31,13 +30,12 @@ from blockml.features.keywords import KEYWORDS, keyword_bits
 from blockml.features.page_context import REACH, PageContext
 from blockml.page import Page
 from blockml.parsing import BACKENDS
-from blockml.text.characters import ALNUM, DIGIT, SPACE, UPPER
-from blockml.text.words import TOKENIZERS
+from blockml.text.words import ALNUM, DIGIT, SPACE, TOKENIZERS, UPPER
 from tests.strategies import messy_html, path_of
 
 COLUMNS = feature_set("page").columns
 FAMILIES: tuple[Family, ...] = (
-    text.text,
+    position.text,
     position.position,
     position.around,
     structure.path,

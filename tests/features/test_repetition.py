@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 
 import blockml
-from blockml.features.block_groups import GROUPINGS
-from blockml.features.page_context import REACH, PageContext
+from blockml.features.page_context import GROUPINGS, REACH, PageContext
 from blockml.features.repetition import GROUP_LEVELS, like_siblings, repetition, same_path
 from blockml.page import Nodes
 from tests.strategies import messy_html, path_of

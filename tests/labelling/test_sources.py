@@ -11,10 +11,9 @@ import pytest
 from blockml.datasets import open_dataset
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.extractors import resolve
-from blockml.labelling.sources import labels_folder, pages_to_label
-from blockml.labelling.store import LabelStore
+from blockml.labelling.store import LabelStore, labels_folder, pages_to_label
 from blockml.page import Label
-from blockml.storage.names import safe_file_name
+from blockml.storage.atomic import safe_file_name
 
 HTML = "<title>Cats</title><h1>Cats {0}</h1><p>Cats rule the world {0}.</p>"
 WARC = (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.metadata.declarations import declarations
+from blockml.metadata.json_ld import declarations
 
 KNOWN = {"og:title": 1, "author": 2, "k": 3, "": 4}
 NAMES = st.sampled_from(["content", "property", "name", "http-equiv", "itemprop", "contents"])

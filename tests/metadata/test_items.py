@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import blockml
-from blockml.batch.arrow import arrow_row
-from blockml.page.metadata import Metadata
+from blockml.batch.outputs import arrow_row
+from blockml.page.page import Metadata
 
 
 def metadata(*items: Any, html: str = "") -> Metadata:

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.metadata.json_ld import json_ld_objects
-from blockml.metadata.lenient_json import _mended, lenient_json
+from blockml.metadata.json_ld import _mended, json_ld_objects, lenient_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml import _kernel
-from blockml.page import attribute_words
+from blockml.page import attributes
 from blockml.page.attributes import Attributes
 from blockml.parsing import BACKENDS
 from tests.reference import python_reference
@@ -55,7 +55,7 @@ def test_any_case_is_that_of_ascii_letters(backend: str) -> None:
 def test_words_that_are_searched_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """One search finds the words of all groups, each in its own case."""
     groups = [((b"ab", b"cd"), False), ((b"cd", b"ef"), True)]
-    monkeypatch.setattr(attribute_words, "_TOGETHER", groups)
+    monkeypatch.setattr(attributes, "_TOGETHER", groups)
     html = "<p id=ab-CD>A<p id=cd-EF>B"
     page = blockml.parse(html)
     first, second = page.nodes.indices("p").tolist()
@@ -79,8 +79,8 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
         compiled.attribute_words(pairs, words, *others)
 
     monkeypatch.setattr(_kernel, "compiled", SimpleNamespace(attribute_words=search))
-    assert len(attribute_words._TOGETHER) > 1
-    for words, any_case in attribute_words._TOGETHER:
+    assert len(attributes._TOGETHER) > 1
+    for words, any_case in attributes._TOGETHER:
         nodes.with_words(words, any_case=any_case)
     assert len(searches) == 1
 

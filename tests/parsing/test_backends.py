@@ -19,7 +19,7 @@ from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Flag, Nodes, Status
 from blockml.parsing import BACKENDS, Limits
 from blockml.parsing.html5lib_tree import html5lib_root
-from blockml.parsing.lines import VOID
+from blockml.parsing.segmentation import VOID
 from tests.strategies import messy_bytes, messy_html, path_of
 
 without_selectolax = pytest.mark.skipif(find_spec("selectolax") is None, reason="needs selectolax")

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.parsing.decoding import decode
-from blockml.parsing.detection import FREQUENT, detected
+from blockml.parsing.decoding import FREQUENT, decode, detected
 
 #: Invented news in several languages of each script.
 TEXTS = {

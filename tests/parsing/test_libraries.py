@@ -16,7 +16,7 @@ from blockml.page import Nodes
 from blockml.parsing import lexbor
 from blockml.parsing.backends import libxml2_addresses, parse_lxml
 from blockml.parsing.builder import NodesBuilder
-from blockml.parsing.libraries import SAMPLE, addresses, are_equal, usable_addresses
+from blockml.parsing.lexbor import SAMPLE, addresses, are_equal, usable_addresses
 
 pytestmark = pytest.mark.skipif(_kernel.compiled is None, reason="needs the C extension")
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 import blockml
 from blockml.parsing import BACKENDS
-from blockml.parsing.lines import VOID, document_lines
+from blockml.parsing.segmentation import VOID, document_lines
 from tests.refined import Line, refined_lines
 from tests.strategies import is_dropped, messy_html
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.parsing.backends import libxml2_addresses, parse_lxml
-from blockml.parsing.builder import new_builder
-from blockml.parsing.libraries import are_equal
+from blockml.parsing.builder import flattened, new_builder
+from blockml.parsing.lexbor import are_equal
 from blockml.parsing.limits import Limits
-from blockml.parsing.nesting import flattened
 from research.benchmarks.hostile.shapes import SHAPES
 from tests.reference import python_reference
 

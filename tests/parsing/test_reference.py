@@ -26,11 +26,9 @@ from blockml.page import Blocks, Flag, Nodes
 from blockml.parsing import Limits, lexbor, segment
 from blockml.parsing.backends import libxml2_addresses, parse_lxml
 from blockml.parsing.builder import DROPPED, PREFORMATTED, LimitReached, NodesBuilder, new_builder
-from blockml.parsing.libraries import addresses
-from blockml.parsing.lines import VOID
-from blockml.parsing.segmentation import BREAKING, PROFILES
-from blockml.text.characters import class_table
-from blockml.text.words import TOKENIZERS
+from blockml.parsing.lexbor import addresses
+from blockml.parsing.segmentation import BREAKING, PROFILES, VOID
+from blockml.text.words import TOKENIZERS, class_table
 from tests.reference import python_reference
 from tests.strategies import messy_bytes, messy_html
 

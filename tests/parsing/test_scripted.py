@@ -7,7 +7,7 @@ import json
 import pytest
 
 import blockml
-from blockml.parsing.scripted import content_in_scripts
+from blockml.extract import content_in_scripts
 
 TEXT = "Agents read code in windows of some hundred lines, and what they do not see they guess from names. " * 3
 DATA = json.dumps({"props": {"article": {"body": f"<p>{TEXT}</p>"}}})

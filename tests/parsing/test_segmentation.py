@@ -18,8 +18,7 @@ import blockml
 from blockml.page import Flag, Page, Separator, Status
 from blockml.parsing import BACKENDS, PROFILES, _close_title
 from blockml.parsing.decoding import decode
-from blockml.text.characters import readable
-from blockml.text.words import TOKENIZERS
+from blockml.text.words import TOKENIZERS, readable
 from tests.parsing.test_lines import EXAMPLE
 from tests.refined import refined_lines
 from tests.strategies import UNSEEN, content_nodes, is_dropped, messy_html, path_of, slow_words, visible

@@ -10,7 +10,7 @@ from lxml import etree, html
 import blockml
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
-from blockml.parsing.trees import kept_elements, tree_bytes
+from blockml.parsing.backends import kept_elements, tree_bytes
 
 DATA = Path(__file__).parents[2] / "data"
 STORY = "Cats rule the world, and nobody has ever asked them to do so. " * 8

@@ -24,7 +24,7 @@ from blockml.extractors.base import Traits
 from blockml.page import Label, Page, Reason
 from blockml.predictors.block_types import BlockTypes
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
-from blockml.training.hist_gradient_boosting import fit_boosted_classes
+from blockml.training.boosted_trees import fit_boosted_classes
 
 LABELS = (Label.MAIN, Label.COMMENT, Label.FOOTER)
 

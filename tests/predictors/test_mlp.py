@@ -20,8 +20,7 @@ from blockml.errors import ModelFormatError, UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.predictors.mlp import MLP, join_mlps
 from blockml.storage.arrays import read_arrays, write_arrays
-from blockml.training.group_means import RowGroups
-from blockml.training.mlp_fit import factorize_input
+from blockml.training.mlp_fit import RowGroups, factorize_input
 
 COLUMNS, UNITS, VECTOR = 5, 3, 2
 #: Tolerance of probabilities for int16 quantisation.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
-from blockml.predictors.quantized_mlp import (
+from blockml.predictors.mlp import (
     BOUND,
     INPUT_STEPS,
     LARGEST,

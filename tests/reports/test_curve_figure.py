@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.extractors import resolve
-from blockml.extractors.heuristics.blurring import blur
+from blockml.extractors.heuristics.ccb import blur
 from blockml.extractors.heuristics.dsc import flat_sections
 from blockml.extractors.heuristics.token_stream import token_stream
-from blockml.reports.curve_figure import curve_svg
+from blockml.reports.curves import curve_svg
 from tests.strategies import messy_html
 
 MENU = "<ul>" + "<li><a href=/>Home</a></li>" * 20 + "</ul>"

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockml.reports.axes import axis_over
-from blockml.reports.figures import DotRow, Scatter, dot_plot, heat, histograms, profile, scatter
+from blockml.reports.figures import DotRow, Scatter, axis_over, dot_plot, heat, histograms, profile, scatter
 
 shares = st.floats(0, 1)
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from blockml.reports.axes import scale_over
-from blockml.reports.dendrograms import dendrogram, leaf_order, page_order
-from blockml.reports.maps import heat_map, histogram_figure, png, point_map, styles
+from blockml.reports.figures import scale_over
+from blockml.reports.maps import dendrogram, heat_map, histogram_figure, leaf_order, page_order, png, point_map, styles
 
 Pixels = NDArray[np.uint8]
 

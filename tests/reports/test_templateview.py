@@ -19,8 +19,8 @@ from lxml import html
 import blockml
 from blockml.errors import UsageError
 from blockml.page import Page
-from blockml.reports import templateview
-from blockml.reports.templateview import write_template_view
+from blockml.reports import siteviews
+from blockml.reports.siteviews import write_template_view
 from tests.reports.pages import HOSTILE, read_page, words_of
 
 _FRAME = re.compile(r'<iframe sandbox="" referrerpolicy="no-referrer" title="[^"]*" srcdoc="([^"]*)"></iframe>')
@@ -143,7 +143,7 @@ def test_any_template_is_shown_unchanged(tmp_path_factory: pytest.TempPathFactor
 
 def test_shares_can_be_read_on_the_darkest_block() -> None:
     """Text on the darkest block has a contrast of at least 4.5 (WCAG 2.2, criterion 1.4.3), in light and dark."""
-    folder = Path(templateview.__file__).parent / "templates"
+    folder = Path(siteviews.__file__).parent / "templates"
     mixed = re.search(r"var\(--h\) \* (\d+)%", (folder / "template_view.html.jinja").read_text(encoding="utf-8"))
     style = (folder / "style.css").read_text(encoding="utf-8")
     papers, inks = (re.findall(rf"--{name}: #([0-9a-f]{{6}});", style)[:2] for name in ("paper", "peer"))

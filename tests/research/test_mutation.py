@@ -75,7 +75,7 @@ def test_tests_see_the_mutant() -> None:
 import ast
 from pathlib import Path
 from research.mutation.__main__ import run
-path, tests = Path("blockml/evaluation/blocks.py"), ["tests/evaluation/test_blocks.py"]
+path, tests = Path("blockml/evaluation/metrics.py"), ["tests/evaluation/test_blocks.py"]
 source = path.read_text()
 print(run(path, ast.parse(source), tests), run(path, ast.parse(source.replace("self.fp + self.fn", "self.fp")), tests))
 """

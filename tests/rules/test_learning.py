@@ -12,8 +12,7 @@ import blockml
 from blockml.cli import main
 from blockml.errors import UsageError
 from blockml.page import Metadata
-from blockml.rules.candidates import RulesPage, candidates
-from blockml.rules.learning import learn_layout
+from blockml.rules.learning import RulesPage, candidates, learn_layout
 from blockml.training.rules import learn_rules
 
 SITES = Path(__file__).parents[2] / "data" / "sites"

@@ -15,8 +15,7 @@ from blockml.batch import BatchExtractor
 from blockml.cli import main
 from blockml.errors import BlockmlError, InputError, UsageError
 from blockml.extractors import Extractor, trained
-from blockml.extractors.by_rules import RulesExtractor
-from blockml.extractors.routed import RoutedExtractor, read_routed, write_routed
+from blockml.extractors.routed import RoutedExtractor, RulesExtractor, read_routed, write_routed
 from blockml.options import Options
 from blockml.page import Reason
 from blockml.rules import EXAMPLE, read_rules, tally_notes

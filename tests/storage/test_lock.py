@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from blockml.errors import UsageError
-from blockml.storage.lock import locked
+from blockml.storage.atomic import locked
 
 HOLD = """
 import sys
 from pathlib import Path
-from blockml.storage.lock import locked
+from blockml.storage.atomic import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

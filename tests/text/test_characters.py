@@ -2,8 +2,7 @@
 
 import pytest
 
-from blockml.text.characters import readable
-from blockml.text.tokens import MODES, metric_tokens
+from blockml.text.words import MODES, metric_tokens, readable
 
 
 @pytest.mark.parametrize(

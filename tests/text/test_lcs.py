@@ -13,7 +13,7 @@ from rapidfuzz.distance import LCSseq
 
 from blockml.errors import UsageError
 from blockml.text.lcs import _single_grams, lcs_alignment, lcs_length
-from blockml.text.tokens import metric_tokens
+from blockml.text.words import metric_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import UnknownNameError
-from blockml.text.characters import ALNUM, CJK, SPACE, class_table, classes, code_points
-from blockml.text.words import TOKENIZERS, find_spans, find_words
+from blockml.text.words import ALNUM, CJK, SPACE, TOKENIZERS, class_table, classes, code_points, find_spans, find_words
 from tests.strategies import messy_texts, slow_words
 
 

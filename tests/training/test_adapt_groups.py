@@ -14,8 +14,7 @@ from blockml.errors import UsageError
 from blockml.extractors import TrainedExtractor
 from blockml.extractors.routed import ROUTES, read_routed
 from blockml.page import Label
-from blockml.training.adapt import adapt
-from blockml.training.adapt_groups import adapt_groups
+from blockml.training.adapt import adapt, adapt_groups
 from tests.training.test_adapt import BASE, page_of, site
 
 

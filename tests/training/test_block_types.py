@@ -24,7 +24,7 @@ from blockml.training.block_types import (
     block_type_rows,
     fit_block_types,
 )
-from blockml.training.hist_gradient_boosting import Boosting
+from blockml.training.boosted_trees import Boosting
 
 DATA = Path(__file__).parents[2] / "data"
 QUICK: Boosting = {"n_trees": 4, "leaves": 8, "rate": 0.5, "min_leaf": 5}

@@ -14,7 +14,7 @@ from blockml.errors import UsageError
 from blockml.features import feature_set
 from blockml.features.page_context import BlockAmounts
 from blockml.predictors import MLP, TreeEnsemble
-from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.base import log_odds, sigmoid
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
 from blockml.training.ensemble import MAX_PAGE_ROWS, Ensemble, fit_ensemble, learning_rows, training_pages
 from blockml.training.recipes import Recipe, recipe

@@ -16,7 +16,7 @@ from blockml.errors import UsageError
 from blockml.extractors.trained import TrainedExtractor
 from blockml.features.page_context import BlockAmounts
 from blockml.model import Model, load_model, save_model
-from blockml.predictors.log_odds import sigmoid
+from blockml.predictors.base import sigmoid
 from blockml.predictors.page_features import page_features
 from blockml.training.cross_validation import cross_validate
 from blockml.training.ensemble import Ensemble

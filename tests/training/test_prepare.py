@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from blockml.datasets import Dataset, Gold, LabelledPage, open_dataset
-from blockml.datasets.gold_defects import filtered
+from blockml.datasets.validation import filtered
 from blockml.errors import UsageError
-from blockml.evaluation.seen import training_hashes
+from blockml.evaluation.run import training_hashes
 from blockml.training.block_types import block_type_rows, select_rows
 from blockml.training.prepare import prepare_data
 from blockml.training.recipes import recipe

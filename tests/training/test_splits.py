@@ -18,11 +18,10 @@ from blockml.model import Model, load_model, save_model
 from blockml.model.card import render_card
 from blockml.training.cross_validation import cross_validate, gaps
 from blockml.training.recipes import RECIPES, recipe
-from blockml.training.single_tree import fit_tree, shrink, to_trees
+from blockml.training.single_tree import fit_tree, shrink, to_trees, tune
 from blockml.training.splits import PROTOCOLS, duplicate_groups, fold_pages, folds
 from blockml.training.table import BlockTable, build_table
 from blockml.training.train import train_model
-from blockml.training.tuning import tune
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import blockml
-from blockml.document.image_addresses import image_address, is_placeholder
 from blockml.document.mathematics import find_formulas
+from blockml.document.picture_kinds import image_address, is_placeholder
 from blockml.page import Page
 from tests.rendered import render_markdown
 

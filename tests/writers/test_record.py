@@ -12,7 +12,7 @@ import pytest
 
 import blockml
 from blockml.batch import BatchExtractor, Options
-from blockml.batch.arrow import record_batch, schema
+from blockml.batch.outputs import record_batch, schema
 from blockml.records import (
     FAILURES,
     PAGE,
@@ -76,7 +76,7 @@ def test_an_added_field_is_in_every_table(monkeypatch: pytest.MonkeyPatch) -> No
     added = Field("share", SHARE, "Share of blocks that were kept.", lambda found: found.kept.mean())
     monkeypatch.setattr("blockml.records.PAGE", (*PAGE, added))
     monkeypatch.setattr("blockml.records.RECORD", (*RECORD, added))
-    monkeypatch.setattr("blockml.batch.arrow.RECORD_FIELDS", {**RECORD_FIELDS, "share": added})
+    monkeypatch.setattr("blockml.batch.outputs.RECORD_FIELDS", {**RECORD_FIELDS, "share": added})
     assert page_record(blockml.extract(HTML, model="plain"))["share"] == 1
     made: dict[str, Any] = json_schema()
     assert {"share"} <= set(made["required"]) & set(made["properties"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from blockml.batch.extractor import BatchExtractor
-from blockml.batch.items import Item
+from blockml.batch.readers.base import Item
 
 __all__ = ["HtmlExtractor"]
 

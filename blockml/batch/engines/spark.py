@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockml.batch.arrow import record_batch, schema
 from blockml.batch.extractor import BatchExtractor
+from blockml.batch.outputs import record_batch, schema
 from blockml.batch.readers import InputFile, Inputs, Reading
 from blockml.errors import needed
 

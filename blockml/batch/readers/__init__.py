@@ -16,21 +16,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from blockml.archives.compression import DAMAGED, decompressed, open_decompressed, recognized
-from blockml.archives.kinds import InputKind, kind_by_start, kind_of, only_named, read_in_folders
-from blockml.archives.suffixes import (
+from blockml.archives.kinds import (
     PAGE_FILES,
+    InputKind,
     is_list_of_pages,
     is_page_file,
     is_page_of_folder,
+    kind_by_start,
+    kind_of,
     name_text,
+    only_named,
+    read_in_folders,
     split_compression,
 )
-from blockml.batch.items import Item
-from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Items, Reading, RecordFields, Unit, in_units
+from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Item, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.pages import PageFile, file_size, labelled_page, page_file, page_units
 from blockml.batch.readers.warc import WarcRange, without_overlap
 from blockml.errors import DatasetError, InputError, UsageError
-from blockml.text.public_suffixes import split_host
+from blockml.text.addresses import split_host
 
 if TYPE_CHECKING:
     from blockml.batch.readers.addresses import PageAddresses
@@ -259,7 +262,7 @@ def _items(units: Iterator[Unit], reading: Reading) -> Iterator[Item]:
 
 def is_data_set(folder: Path) -> bool:
     """Return whether a folder has labelled pages whose ids are not their paths: a corpus, or page folders with gold."""
-    from blockml.datasets.corpus import find_table
+    from blockml.datasets.folders import find_table
 
     if (folder / "pages").is_dir() and find_table(folder):
         return True

@@ -9,12 +9,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from blockml.archives.suffixes import name_text, page_stem
-from blockml.datasets.cells import is_empty
-from blockml.datasets.sources import is_table, table_rows
+from blockml.archives.kinds import name_text, page_stem
+from blockml.datasets.sources import is_empty, is_table, table_rows
 from blockml.datasets.table import COLUMNS
 from blockml.errors import UsageError, check_type
-from blockml.storage.names import refuse_special
+from blockml.storage.atomic import refuse_special
 
 __all__ = ["PageAddresses", "read_addresses"]
 

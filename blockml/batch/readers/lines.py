@@ -15,10 +15,9 @@ from typing import Any, BinaryIO
 
 from blockml import _kernel
 from blockml.archives.compression import DAMAGED, bounded_lines, compression_of, goes_on, open_decompressed
-from blockml.archives.suffixes import name_text
-from blockml.batch.items import Item
-from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Reading, RecordFields, Unit, printable
-from blockml.text.public_suffixes import split_host
+from blockml.archives.kinds import name_text
+from blockml.batch.readers.base import UNIT_BYTES, UNIT_PAGES, Item, Reading, RecordFields, Unit, printable
+from blockml.text.addresses import split_host
 
 __all__ = ["LineBlock", "LineRange", "line_units", "page_of", "piped_lines"]
 

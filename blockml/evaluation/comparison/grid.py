@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.evaluation.blocks import BlockScores
 from blockml.evaluation.comparison.reference import PageScore
-from blockml.evaluation.words import f_beta
+from blockml.evaluation.metrics import BlockScores, f_beta
 
 _Floats = NDArray[np.float64]
 

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from blockml.datasets import BlockLabels, LabelledPage, SnippetGold, TextGold
 from blockml.datasets.gold import MATCHED_SHARE, block_tokens, ignored_text
 from blockml.errors import DatasetError, MissingExtraError
-from blockml.evaluation.blocks import block_scores
-from blockml.evaluation.words import (
+from blockml.evaluation.metrics import (
     SnippetRates,
     WordScores,
+    block_scores,
     count_ignored,
     scores_from_counts,
     shingles,
@@ -30,10 +30,10 @@ from blockml.evaluation.words import (
 )
 from blockml.page import Page
 from blockml.parsing import parse
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
 from blockml.text.languages import detected_language
 from blockml.text.lcs import lcs_alignment, lcs_length
-from blockml.text.tokens import metric_tokens
+from blockml.text.words import metric_tokens
 
 # Maximum product of two texts' word counts for an exact longest common subsequence, which takes about a second.
 # Longer texts are aligned piecewise, and the score is flagged as approximate (our choice).

@@ -17,18 +17,16 @@ import joblib
 from blockml.datasets import Dataset, LabelledPage
 from blockml.datasets.base import check_names
 from blockml.errors import DatasetError, UsageError
-from blockml.evaluation.comparison.fingerprints import scoring_fingerprint
 from blockml.evaluation.comparison.reference import PageScore, Reference
 from blockml.evaluation.comparison.store import PageSample, Store
-from blockml.evaluation.comparison.systems import Chosen, System, check_ids, read_outputs
+from blockml.evaluation.comparison.systems import Chosen, System, check_ids, read_outputs, scoring_fingerprint
 from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
-from blockml.evaluation.seen import Seen, find_seen, page_hashes
+from blockml.evaluation.run import Seen, find_seen, page_hashes
 from blockml.model.training_hashes import PageHashes
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.text.plurals import counted
-from blockml.text.tokens import WORD
+from blockml.text.words import WORD, counted
 
 # Pages per scoring task: enough to amortise the cost of sending them, few enough to show progress.
 _CHUNK = 8
@@ -138,7 +136,7 @@ def run_system(
     """Run a system on a data set and store its outputs, unless current outputs are stored already.
 
     Outputs are current if they are undamaged and the system, version, parameters, pages and time limit are unchanged.
-    ``hashes`` are those of the pages, from :func:`~blockml.evaluation.seen.page_hashes`; other parameters and errors
+    ``hashes`` are those of the pages, from :func:`~blockml.evaluation.run.page_hashes`; other parameters and errors
     are those of :func:`compare_systems`, which handles :class:`CannotRunError`. Returns the description of the outputs:
     ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``, ``pages``, ``timeout``, ``seen``,
     ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``, ``sha256``. Memory is that of the whole

@@ -20,12 +20,11 @@ from typing import Any, get_args, get_type_hints
 from urllib.parse import quote
 
 from blockml.datasets import Dataset
-from blockml.datasets.records import file_lines
+from blockml.datasets.sources import file_lines
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison.reference import PageScore
 from blockml.evaluation.comparison.workers import TaskResult
-from blockml.storage.atomic import atomic_write
-from blockml.storage.lock import locked
+from blockml.storage.atomic import atomic_write, locked
 
 #: Largest number in a row: integers up to it are exact as floats.
 _MAX_NUMBER = 2**53
@@ -97,7 +96,7 @@ class Store:
     directory: Path
 
     def locked(self) -> AbstractContextManager[None]:
-        """Make the directory and hold its lock, see :func:`blockml.storage.lock.locked`."""
+        """Make the directory and hold its lock, see :func:`blockml.storage.atomic.locked`."""
         self.directory.mkdir(parents=True, exist_ok=True)
         return locked(self.directory / ".lock")
 

@@ -1,14 +1,23 @@
-"""Systems that can be compared: our extractors and models, third-party tools, and files of outputs of other tools."""
+"""Systems that can be compared: extractors, models and third-party tools, with fingerprints of their code.
+
+Each is used as its documentation shows, with default settings unless its name indicates otherwise. Tools are imported
+when they are called, and fetch nothing. If a tool returns HTML, blockml converts it to text.
+
+Version numbers are not enough, because code and models change between versions.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -17,23 +26,16 @@ import numpy as np
 import blockml
 from blockml.datasets import LabelledPage
 from blockml.datasets.sources import is_table, table_rows
-from blockml.errors import DatasetError, UnknownNameError, UsageError
-from blockml.evaluation.comparison.fingerprints import (
-    class_fingerprint,
-    extraction_fingerprint,
-    model_fingerprint,
-    source_fingerprint,
-)
-from blockml.evaluation.comparison.peers import PEERS
-from blockml.evaluation.seen import Trained, training_records
-from blockml.evaluation.site_pages import fit_to_site
+from blockml.errors import DatasetError, UnknownNameError, UsageError, install_hint
+from blockml.evaluation.run import Trained, training_records
 from blockml.extract import extract
-from blockml.extractors import EXTRACTORS, Extractor, TrainedExtractor, model_names, resolve
+from blockml.extractors import EXTRACTORS, Extractor, Plain, TrainedExtractor, model_names, resolve
 from blockml.extractors.base import HasExtractor
-from blockml.extractors.parsed_by import ParsedBy
 from blockml.extractors.registry import load
-from blockml.model import model_digest
-from blockml.parsing.options import ParsingOptions
+from blockml.extractors.trained import ParsedBy
+from blockml.model import Model, model_digest
+from blockml.parsing.limits import ParsingOptions
+from blockml.sites.grouping import fit_to_site
 
 #: Names that stand for several systems, and their meaning.
 GROUPS: Mapping[str, str] = MappingProxyType(
@@ -336,3 +338,185 @@ def check_ids(system: System, ids: Collection[str]) -> None:
             "'blockml predict' with the folder of a data set writes the ids of its pages",
             source=system.source,
         )
+
+
+#: Takes a page as text and its URL, if known, and returns the main content as text.
+Adapter = Callable[[str, str | None], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A third-party extractor."""
+
+    package: str  #: Distribution name on PyPI
+    adapter: Adapter
+    python: tuple[int, int] = (3, 11)  #: Minimum Python version
+    gives_html: bool = False  #: Whether it returns HTML, which blockml converts to text
+
+    @property
+    def version(self) -> str | None:
+        """Version of the installed package; None if it is not installed."""
+        try:
+            return version(self.package)
+        except PackageNotFoundError:
+            return None
+
+    @property
+    def install(self) -> str:
+        """Instructions to install it."""
+        if sys.version_info < self.python:
+            return f"needs Python {self.python[0]}.{self.python[1]}: pip install {self.package}"
+        return f"pip install {self.package} (or all of them, {install_hint('compare')})"
+
+
+def _trafilatura(html: str, url: str | None, *, comments: bool) -> str:
+    import trafilatura
+
+    return str(trafilatura.extract(html, url=url, include_comments=comments) or "")
+
+
+def _readability_lxml(html: str, url: str | None) -> str:
+    from readability import Document
+
+    return _text(Document(html, url=url).summary(html_partial=True))
+
+
+def _resiliparse(html: str, url: str | None) -> str:  # noqa: ARG001 (it has no use for the URL)
+    from resiliparse.extract.html2text import extract_plain_text
+
+    return str(extract_plain_text(html, main_content=True))
+
+
+def _justext(html: str, url: str | None) -> str:  # noqa: ARG001
+    import justext
+
+    # jusText needs the language of the page; with another language it finds little.
+    paragraphs = justext.justext(html, justext.get_stoplist("English"))
+    return "\n".join(paragraph.text for paragraph in paragraphs if not paragraph.is_boilerplate)
+
+
+def _boilerpy3(html: str, url: str | None, *, extractor: str) -> str:  # noqa: ARG001
+    from boilerpy3 import extractors
+
+    return str(getattr(extractors, extractor)().get_content(html))
+
+
+def _newspaper4k(html: str, url: str | None) -> str:
+    import newspaper
+
+    article = newspaper.Article(url or "", fetch_images=False)
+    article.download(input_html=html)
+    article.parse()
+    return str(article.text)
+
+
+def _goose3(html: str, url: str | None) -> str:  # noqa: ARG001 (it would fetch the URL)
+    from goose3 import Goose
+
+    return str(Goose().extract(raw_html=html).cleaned_text)
+
+
+def _magic_html(html: str, url: str | None) -> str:
+    from magic_html import GeneralExtractor
+
+    return _text(GeneralExtractor().extract(html, base_url=url or "")["html"])
+
+
+def _html_text(html: str, url: str | None) -> str:  # noqa: ARG001
+    import html_text
+
+    return str(html_text.extract_text(html))
+
+
+def _text(html: str) -> str:
+    return extract(html, model=Plain()).text
+
+
+#: Peers by their name in results.
+PEERS: Mapping[str, Peer] = MappingProxyType(
+    {
+        "trafilatura": Peer("trafilatura", partial(_trafilatura, comments=True)),
+        "trafilatura-nocomments": Peer("trafilatura", partial(_trafilatura, comments=False)),
+        "readability-lxml": Peer("readability-lxml", _readability_lxml, gives_html=True),
+        "resiliparse": Peer("resiliparse", _resiliparse),
+        "justext": Peer("jusText", _justext),
+        "boilerpy3-article": Peer("boilerpy3", partial(_boilerpy3, extractor="ArticleExtractor")),
+        "boilerpy3-default": Peer("boilerpy3", partial(_boilerpy3, extractor="DefaultExtractor")),
+        "newspaper4k": Peer("newspaper4k", _newspaper4k),
+        "goose3": Peer("goose3", _goose3),
+        "magic-html": Peer("magic-html", _magic_html, python=(3, 12), gives_html=True),
+        "html-text": Peer("html-text", _html_text),
+    }
+)
+
+
+# C sources count as code, but only an sdist or a checkout has them; wheels of different code differ in version.
+_SUFFIXES = frozenset({".py", ".c", ".h"})
+
+# Packages that extraction does not use.
+_NOT_EXTRACTING = frozenset(
+    "archives batch cli columns.py comparing.py datasets estimators evaluation labelling progress.py reports "
+    "surveying training".split()
+)
+
+# Packages and modules that page scores depend on: parsing, blocks, tokens, gold and metrics.
+_SCORING_PACKAGES = frozenset({"_kernel", "page", "parsing", "text"})
+_SCORING_MODULES = frozenset({"datasets/gold.py", "evaluation/metrics.py", "evaluation/comparison/reference.py"})
+
+
+def runs_in_extraction(module: PurePath) -> bool:
+    """Return whether an extraction depends on a source file, given relative to the package."""
+    return module.parts[0] not in _NOT_EXTRACTING
+
+
+def runs_in_scoring(module: PurePath) -> bool:
+    """Return whether page scores depend on a source file, given relative to the package."""
+    return module.parts[0] in _SCORING_PACKAGES or module.as_posix() in _SCORING_MODULES
+
+
+def source_fingerprint(selected: Callable[[PurePath], bool]) -> str:
+    """Return eight hexadecimal digits that change with the selected source files, given relative to the package."""
+    digest = hashlib.sha256()
+    package = Path(blockml.__file__).parent
+    for path in sorted(path for path in package.rglob("*") if path.suffix in _SUFFIXES):
+        if selected(path.relative_to(package)):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]
+
+
+def extraction_fingerprint() -> str:
+    """Return the fingerprint of the code that an extraction depends on."""
+    return source_fingerprint(runs_in_extraction)
+
+
+def scoring_fingerprint() -> str:
+    """Return the fingerprint of the code that page scores depend on."""
+    return source_fingerprint(runs_in_scoring)
+
+
+def class_fingerprint(kind: type) -> str:
+    """Return eight hexadecimal digits that change with the code of an extraction or of an extractor's class.
+
+    For a class of another package, this covers every Python file of its top-level package, or its module.
+
+    Raises
+    ------
+    UsageError
+        The code is not in a file, for example because it was defined in a notebook.
+    """
+    top = sys.modules[kind.__module__.partition(".")[0]]
+    if top is blockml:
+        return extraction_fingerprint()
+    digest = hashlib.sha256(extraction_fingerprint().encode())
+    files = [path for folder in getattr(top, "__path__", ()) for path in sorted(Path(folder).rglob("*.py"))]
+    try:
+        for path in files or [Path(getattr(top, "__file__", None) or "")]:
+            digest.update(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"the class {kind.__name__} must be defined in a file, so that changes are noticed") from error
+    return digest.hexdigest()[:8]
+
+
+def model_fingerprint(model: Model) -> str:
+    """Return eight hexadecimal digits that change with a model's file or with the code of an extraction."""
+    return hashlib.sha256(f"{extraction_fingerprint()} {model_digest(model)}".encode()).hexdigest()[:8]

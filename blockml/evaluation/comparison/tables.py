@@ -15,18 +15,21 @@ import numpy as np
 
 import blockml
 from blockml.evaluation.comparison.grid import METRIC_INFO, fill_grid
-from blockml.evaluation.comparison.means import Settings, difference_rows, mean_rows, rounded
-from blockml.evaluation.comparison.pagewise import (
+from blockml.evaluation.comparison.means import (
+    Settings,
     cost_rows,
+    difference_rows,
     distribution_rows,
     hardest_rows,
+    mean_rows,
     outcome_rows,
     page_score_rows,
+    rounded,
     worst_rows,
 )
 from blockml.evaluation.comparison.published import compare_with_published
 from blockml.evaluation.comparison.reference import PageScore
-from blockml.evaluation.seen import Seen
+from blockml.evaluation.run import Seen
 from blockml.storage.atomic import atomic_write
 
 #: Ranking metrics in order of preference: the first that the gold of a data set supports is used.
@@ -88,7 +91,7 @@ def build_tables(
         Page scores by data set and system, in the order of the tables. A system need not have run on every data set.
     runs
         Facts about each run, by data set and system; every key is optional: ``kind``, ``version``, ``parameters``,
-        ``seen`` (the fields of :class:`~blockml.evaluation.seen.Seen`), ``peak_megabytes``, ``created`` (ISO date).
+        ``seen`` (the fields of :class:`~blockml.evaluation.run.Seen`), ``peak_megabytes``, ``created`` (ISO date).
     datasets
         ``licence``, ``attribution`` and ``checksum`` by data set.
     missing_systems
@@ -109,7 +112,7 @@ def build_tables(
             Name to ``title`` and ``better`` (``high`` or ``low``).
         ``datasets``, ``systems``
             Facts about each. ``seen`` of a system has, by data set, the fields of
-            :class:`~blockml.evaluation.seen.Seen`; ``in_sample`` lists the data sets of which it has seen more than
+            :class:`~blockml.evaluation.run.Seen`; ``in_sample`` lists the data sets of which it has seen more than
             :data:`MAX_SEEN` of the pages, and on which it is not ranked.
         ``means``
             Mean, interval and number of pages by data set, system, metric and slice. Kinds of slices are those of
@@ -119,7 +122,7 @@ def build_tables(
             Score of ``a`` minus score of ``b`` with interval, and number of pages on which ``a`` has the greater
             score (``wins``), the smaller one or the same; pages that either was trained on are excluded.
         ``outcomes``, ``cost``, ``distribution``, ``pages``, ``worst``, ``hardest``
-            See :mod:`blockml.evaluation.comparison.pagewise`.
+            See :mod:`blockml.evaluation.comparison.means`.
         ``overall``
             Mean over data sets of the mean bag-of-words F1 of each system, and its mean rank on them (1 is best, equal
             means share a rank); None unless the system ran on every data set that has this metric and none of them is

@@ -27,9 +27,9 @@ from blockml.datasets import LabelledPage
 from blockml.errors import BlockmlError, UsageError, install_hint
 from blockml.evaluation.comparison.systems import Run, System, SystemOutput
 from blockml.evaluation.run import peak_megabytes
-from blockml.evaluation.site_pages import MAX_SITE_PAGES, group_by_site
 from blockml.parsing.decoding import decode
-from blockml.text.tokens import WORD
+from blockml.sites.grouping import MAX_SITE_PAGES, group_by_site
+from blockml.text.words import WORD
 
 if TYPE_CHECKING:
     from pebble import ProcessPool

@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits, parameter
+from blockml.extractors.base import Between, Extractor, PageCurve, Traits, parameter
 from blockml.extractors.heuristics.token_stream import VIEWS, block_share, token_stream
-from blockml.extractors.page_curve import PageCurve
 from blockml.page import Page
 
 

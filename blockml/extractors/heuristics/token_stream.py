@@ -19,9 +19,8 @@ from blockml.errors import check_name
 from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import block_of_texts
 from blockml.parsing.builder import DROPPED
-from blockml.parsing.lines import VOID
-from blockml.text.characters import readable
-from blockml.text.words import find_words
+from blockml.parsing.segmentation import VOID
+from blockml.text.words import find_words, readable
 
 #: Views of a page as a sequence of tags and texts, by name.
 VIEWS: Mapping[str, str] = {

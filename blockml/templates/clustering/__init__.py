@@ -1,19 +1,23 @@
 """Cluster pages by template, from a distance matrix or from sets of page features."""
 
 from blockml.templates.clustering.k_medoids import MedoidRun, MedoidRuns, k_medoids, k_medoids_runs
-from blockml.templates.clustering.linkage import PRESETS, Clustering, average_linkage, single_linkage
-from blockml.templates.clustering.mds import Embedding, mds
-from blockml.templates.clustering.minhash_linkage import minhash_linkage
-from blockml.templates.clustering.subclusters import Subclusters, find_subclusters
-from blockml.templates.clustering.thresholds import (
+from blockml.templates.clustering.linkage import (
+    PRESETS,
+    Clustering,
     DistanceHistogram,
+    Subclusters,
     Threshold,
     auto_threshold,
+    average_linkage,
     distance_histogram,
+    find_subclusters,
     gap_threshold,
     histogram_threshold,
     silhouette_threshold,
+    single_linkage,
 )
+from blockml.templates.clustering.mds import Embedding, mds
+from blockml.templates.clustering.minhash_linkage import minhash_linkage
 
 __all__ = [
     "PRESETS", "Clustering", "DistanceHistogram", "Embedding", "MedoidRun", "MedoidRuns", "Subclusters",

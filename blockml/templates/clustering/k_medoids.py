@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering.linkage import Clustering
-from blockml.templates.clustering.matrices import as_distances, check_n_clusters, numbered
+from blockml.templates.clustering.linkage import Clustering, as_distances, check_n_clusters, numbered
 
 # Decimals, relative to the largest possible sum, to which sums of the same distances agree in any order of addition.
 # Without rounding that order would decide between equally central items.

@@ -1,16 +1,18 @@
-"""Agglomerative clustering by single or average linkage, up to a threshold or a number of clusters."""
+"""Agglomerative clustering by linkage, subclusters, and validation of distance matrices."""
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering.matrices import as_distances, as_threshold, between, check_n_clusters, numbered
 
 #: Published single-linkage thresholds by metric, read off the gaps in the distances of 500 pages of five news sites
 #: (Gottron 2008, table 4; shingle lengths not given); ``cp-loose`` joined three of the sites. ``rtdm`` is the 80 %
@@ -117,3 +119,290 @@ def _linkage(matrix: ArrayLike, method: str, threshold: float | None, k: int | N
     # Both linkages merge at non-decreasing distances, so a threshold corresponds to a number of merges.
     n_merges = int((merges[:, 2] <= threshold).sum()) if threshold is not None else n - (k or 0)
     return Clustering(cut(merges, n_merges), merges, threshold)
+
+
+# Asymmetry from summing in different orders, relative to the largest distance.
+_ASYMMETRY = 1e-9
+
+
+def as_distances(matrix: ArrayLike) -> NDArray[np.float64]:
+    """Return a matrix as float64; raise UsageError unless it holds (n, n) distances, n >= 0.
+
+    Distances must be finite, non-negative, symmetric and zero on the diagonal. The matrix is copied only if its type
+    differs.
+    """
+    try:
+        distances = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UsageError("a distance matrix must contain numbers in rows of equal length") from error
+    if distances.shape == (0,):
+        distances = distances.reshape(0, 0)
+    if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
+        raise UsageError(f"a distance matrix must be square, got shape {distances.shape}")
+    if not np.isfinite(distances).all():
+        raise UsageError("a distance matrix must contain only finite numbers")
+    if (distances < 0).any():
+        raise UsageError("distances must be non-negative")
+    if distances.diagonal().any():
+        raise UsageError("the diagonal of a distance matrix must be zero")
+    if (np.abs(distances - distances.T) > _ASYMMETRY * distances.max(initial=0)).any():
+        raise UsageError("a distance matrix must be symmetric")
+    return distances
+
+
+def as_threshold(threshold: float) -> float:
+    """Return a distance threshold as float; raise UsageError unless it is a non-negative number."""
+    try:
+        value = float(threshold)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not value >= 0:
+        raise UsageError(f"a threshold must be a non-negative number, got {threshold!r}")
+    return value
+
+
+def check_n_clusters(k: int, n: int) -> int:
+    """Return a number of clusters of ``n`` items; raise UsageError unless it is an integer from 1 to ``n``."""
+    try:
+        count = operator.index(k)
+    except TypeError:
+        count = 0
+    if not 1 <= count <= n:
+        raise UsageError(f"the number of clusters of {n} items must be an integer from 1 to {n}, got {k!r}")
+    return count
+
+
+def between(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the (n (n - 1) / 2,) distances of all pairs, row by row."""
+    n = len(distances)
+    return distances[np.arange(n)[:, None] < np.arange(n)]
+
+
+def numbered(labels: ArrayLike) -> NDArray[np.int32]:
+    """Return read-only (n,) labels in which clusters are numbered from 0 by their smallest member.
+
+    Examples
+    --------
+    >>> numbered([7, 2, 7, 0]).tolist()
+    [0, 1, 0, 2]
+    """
+    _, first, inverse = np.unique(np.asarray(labels, dtype=np.int64), return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int32)
+    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+    result: NDArray[np.int32] = rank[inverse.reshape(-1)]
+    result.flags.writeable = False
+    return result
+
+
+# Silhouettes closer than this, and merge distances closer than this share, differ only by rounding.
+_ROUNDING = 1e-9
+
+
+class Subclusters(NamedTuple):
+    """Subclusters of a cluster."""
+
+    clustering: Clustering  #: Partition of the members; one cluster if no cut is good enough
+    #: Mean silhouette of the best cut, accepted or not, in [-1, 1]; None if no cut was possible
+    silhouette: float | None
+
+
+def find_subclusters(
+    matrix: ArrayLike, *, min_silhouette: float = 0.25, max_clusters: int = 20, min_items: int = 4
+) -> Subclusters:
+    """Split one cluster by average linkage at the cut with the greatest mean silhouette (Rousseeuw 1987).
+
+    Ties go to the cut with fewer clusters. Merges at equal distances are never separated, because that would depend on
+    the order of the items. The (n, n) distances should be of a metric that separates layouts, such as shingles with
+    classes. The best cut is accepted if its silhouette reaches ``min_silhouette``: Kaufman and Rousseeuw 1990 see no
+    substantial structure up to 0.25, a weak one up to 0.5 and a reasonable one above (0.25 is our choice). There are at
+    most ``max_clusters``, and clusters of fewer than ``min_items`` are not split (our choices). Raises UsageError on an
+    invalid matrix, or ``max_clusters`` below 1.
+
+    Examples
+    --------
+    >>> matrix = [[0, 0.1, 0.4, 0.4], [0.1, 0, 0.4, 0.4], [0.4, 0.4, 0, 0.1], [0.4, 0.4, 0.1, 0]]
+    >>> found = find_subclusters(matrix)
+    >>> found.clustering.groups(), round(found.silhouette, 3)
+    ([[0, 1], [2, 3]], 0.75)
+    >>> find_subclusters(matrix, min_silhouette=0.8).clustering.groups()
+    [[0, 1, 2, 3]]
+    """
+    from sklearn.metrics import silhouette_score
+
+    distances = as_distances(matrix)
+    if max_clusters < 1:
+        raise UsageError(f"max_clusters must be at least 1, got {max_clusters}")
+    n = len(distances)
+    whole = Clustering(numbered(np.zeros(n)))
+    if n < max(min_items, 3):
+        return Subclusters(whole, None)
+    merges = average_linkage(distances, k=1).merges
+    assert merges is not None  # noqa: S101 - linkage is hierarchical
+    heights = merges[:, 2]
+    best: tuple[float, NDArray[np.int32]] | None = None
+    for k in range(2, min(max_clusters, n - 1) + 1):
+        if heights[n - k - 1] >= heights[n - k] * (1 - _ROUNDING):
+            continue
+        labels = cut(merges, n - k)
+        score = float(silhouette_score(distances, labels, metric="precomputed"))
+        if best is None or score > best[0] + _ROUNDING:
+            best = score, labels
+    if best is None:
+        return Subclusters(whole, None)
+    score, labels = best
+    return Subclusters(Clustering(labels, merges) if score >= min_silhouette else whole, score)
+
+
+# Minimum number of items (45 pairs) for which a gap in the distances is meaningful. Our choice.
+_FEWEST = 10
+
+# Tolerance within which gaps are equally wide.
+_GAP_ROUNDING = 1e-12
+
+_Floats = NDArray[np.float64]
+
+
+class Threshold(NamedTuple):
+    """Threshold and the rule that gave it."""
+
+    value: float | None  #: None if no rule gives a threshold
+    #: Gap in the distances, best silhouette, published threshold, or no rule
+    source: Literal["gap", "silhouette", "preset", "none"]
+
+
+class DistanceHistogram(NamedTuple):
+    """Histogram of distances: (bins,) numbers of pairs, and (bins + 1,) edges of the bins."""
+
+    counts: NDArray[np.int64]
+    edges: NDArray[np.float64]
+
+
+def gap_threshold(
+    matrix: ArrayLike, *, min_low: float = 0.05, min_gap: float = 0.05, relative: bool = False
+) -> float | None:
+    """Return the middle of the widest range without distances.
+
+    Gottron 2008 read such gaps off a histogram; this rule is our choice. Ties go to the lowest gap. None if there is no
+    gap; all items then belong in one cluster. A gap must start at ``min_low``, because near-duplicates make gaps near
+    0, and be at least ``min_gap`` wide (our choices). ``relative`` scales both by the largest distance, for distances
+    without an upper bound, such as those of tag vectors. Raises UsageError on an invalid matrix or negative settings.
+
+    Examples
+    --------
+    >>> gap_threshold([[0, 0.25, 0.75], [0.25, 0, 0.875], [0.75, 0.875, 0]])
+    0.5
+    """
+    values = np.unique(between(as_distances(matrix)))
+    return _widest(values[:-1], values[1:], values, (min_low, min_gap), relative=relative)
+
+
+def histogram_threshold(
+    matrix: ArrayLike, bins: int = 100, *, min_low: float = 0.05, min_gap: float = 0.05, relative: bool = False
+) -> float | None:
+    """Return the middle of the longest run of empty bins of the histogram, from edge to edge.
+
+    Closest to the visual method of Gottron 2008. ``bins`` is the number of bins of :func:`distance_histogram`; for the
+    other arguments, the result and the errors see :func:`gap_threshold`.
+
+    Examples
+    --------
+    >>> histogram_threshold([[0, 0.25, 0.75], [0.25, 0, 0.95], [0.75, 0.95, 0]], bins=10)
+    0.5
+    """
+    counts, edges = distance_histogram(matrix, bins)
+    occupied = np.flatnonzero(counts)
+    low, high = edges[occupied[:-1] + 1], edges[occupied[1:]]
+    values = between(as_distances(matrix))
+    return _widest(low, high, values, (min_low, min_gap), relative=relative)
+
+
+def silhouette_threshold(matrix: ArrayLike, *, min_silhouette: float = 0.5, max_clusters: int = 100) -> float | None:
+    """Return the threshold at which single linkage has the greatest mean silhouette (Rousseeuw 1987).
+
+    It is midway between the last merge made and the first one not made; ties go to fewer clusters. None if no cut
+    reaches ``min_silhouette``. Kaufman and Rousseeuw 1990 call a silhouette of .5 and more a reasonable structure. The
+    number of clusters is at most ``max_clusters`` and n / 2 (our choice: clusters of single pages are not structure).
+    Raises UsageError on an invalid matrix.
+
+    Examples
+    --------
+    >>> silhouette_threshold([[0, 0.1, 0.9, 0.9], [0.1, 0, 0.9, 0.9], [0.9, 0.9, 0, 0.3], [0.9, 0.9, 0.3, 0]])
+    0.6
+    """
+    from sklearn.metrics import silhouette_score
+
+    distances = as_distances(matrix)
+    n = len(distances)
+    merges = single_linkage(distances, k=1).merges if n > 1 else None
+    if merges is None:
+        return None
+    heights = merges[:, 2]
+    best, threshold = min_silhouette, None
+    for k in range(2, min(max_clusters, n // 2) + 1):
+        low, high = float(heights[n - k - 1]), float(heights[n - k])
+        if high - low <= _GAP_ROUNDING:  # separating equal merges would depend on the order of the items
+            continue
+        score = float(silhouette_score(distances, cut(merges, n - k), metric="precomputed"))
+        if score > best or (threshold is None and score == best):
+            best, threshold = score, (low + high) / 2
+    return threshold
+
+
+def distance_histogram(matrix: ArrayLike, bins: int = 100) -> DistanceHistogram:
+    """Count distances in ``bins`` bins of equal width over [0, 1], or up to the largest distance if that exceeds 1.
+
+    Examples
+    --------
+    >>> distance_histogram([[0, 0.1, 0.7], [0.1, 0, 0.9], [0.7, 0.9, 0]], bins=2).counts.tolist()
+    [1, 2]
+    """
+    if bins < 1:
+        raise UsageError(f"bins must be at least 1, got {bins}")
+    values = between(as_distances(matrix))
+    counts, edges = np.histogram(values, bins=bins, range=(0.0, values.max(initial=1.0)))
+    return DistanceHistogram(counts.astype(np.int64), edges)
+
+
+def auto_threshold(matrix: ArrayLike, metric: str) -> Threshold:
+    """Choose a threshold of single linkage for (n, n) distances of the metric with this name.
+
+    With ten or more items it is the gap in the distances (:func:`gap_threshold`). Hundreds of pages have pairs at every
+    distance and so no gap; then it is the threshold of the best silhouette (:func:`silhouette_threshold`). With fewer
+    items, or without clear clusters, it is the published threshold of the metric
+    (:data:`~blockml.templates.clustering.PRESETS`), if any; without a threshold, use one cluster. Distances of the
+    metric ``tv``, and matrices with a distance above 1, have no common scale, so their gaps are measured relative to
+    the largest distance. There a single outlier can hide the gap.
+
+    Examples
+    --------
+    >>> auto_threshold([[0, 0.1], [0.1, 0]], "cp")
+    Threshold(value=0.7, source='preset')
+    >>> auto_threshold([[0, 0.1], [0.1, 0]], "tv")
+    Threshold(value=None, source='none')
+    """
+    distances = as_distances(matrix)
+    if len(distances) >= _FEWEST:
+        gap = gap_threshold(distances, relative=metric == "tv" or bool(distances.max() > 1))
+        # A gap above all merges separates nothing.
+        if gap is not None and single_linkage(distances, threshold=gap).n_clusters > 1:
+            return Threshold(gap, "gap")
+        if (apart := silhouette_threshold(distances)) is not None:
+            return Threshold(apart, "silhouette")
+    preset = PRESETS.get(metric)
+    return Threshold(preset, "none" if preset is None else "preset")
+
+
+def _widest(
+    low: _Floats, high: _Floats, values: _Floats, least: tuple[float, float], *, relative: bool
+) -> float | None:
+    """Return the middle of the widest gap from ``low`` to ``high`` that starts high enough and is wide enough."""
+    if not all(value >= 0 for value in least):
+        raise UsageError(f"min_low and min_gap must be non-negative, got {least[0]} and {least[1]}")
+    scale = values.max(initial=0.0) if relative else 1.0
+    min_low, min_gap = (scale * value - _GAP_ROUNDING for value in least)
+    widths = np.where(low >= min_low, high - low, -1.0)
+    if not len(widths) or widths.max() < max(min_gap, 0.0) or widths.max() <= 0:
+        return None
+    # Equal widths differ by rounding.
+    widest = int((widths >= widths.max() - _GAP_ROUNDING).argmax())
+    return float((low[widest] + high[widest]) / 2)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
-from blockml.templates.clustering.matrices import as_distances, between
+from blockml.templates.clustering.linkage import as_distances, between
 
 # Relative tolerance: smaller coordinates and eigenvalues are rounding errors, so their signs mean nothing.
 _ROUNDING = 1e-9

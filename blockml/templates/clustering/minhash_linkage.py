@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError, needed
-from blockml.templates.clustering.linkage import Clustering
-from blockml.templates.clustering.matrices import as_threshold, numbered
-from blockml.templates.distances.hashing import mix
+from blockml.templates.clustering.linkage import Clustering, as_threshold, numbered
+from blockml.templates.distances.sketches import mix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,9 +12,14 @@ from blockml.errors import UsageError, check_name
 from blockml.page import Page
 from blockml.progress import ProgressCallback, ignore_progress
 from blockml.templates.distances.base import Matrix, Metric
-from blockml.templates.distances.sets import CommonPaths, CommonPathShingles, CommonTagSequenceShingles
+from blockml.templates.distances.sets import (
+    CommonPaths,
+    CommonPathShingles,
+    CommonTagSequenceShingles,
+    LongestCommonTagSubsequence,
+    TagVector,
+)
 from blockml.templates.distances.sketches import PageSketch, sketch
-from blockml.templates.distances.tags import LongestCommonTagSubsequence, TagVector
 from blockml.templates.distances.trees import RestrictedTopDownMapping
 
 #: Distances by name with their default settings; ``METRICS["cps"].using(q=4)`` changes a setting.

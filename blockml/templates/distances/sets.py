@@ -1,18 +1,20 @@
-"""Distances between sets of 64-bit codes: paths, shingles of paths, shingles of the tag sequence."""
+"""Distances between sets of codes, between tag counts (TV) and between tag sequences (LCTS)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from math import sqrt
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.templates.distances.base import Matrix, Metric, check_positive
-from blockml.templates.distances.hashing import Codes, run_codes
-from blockml.templates.distances.sketches import PageSketch, path_codes, tag_sequence
+from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, check_positive, check_size
+from blockml.templates.distances.sketches import Codes, PageSketch, path_codes, run_codes, tag_sequence
+from blockml.text.lcs import lcs_length
+from blockml.text.sketches import stable_hash64
 
 # Rows of the matrix computed at a time. Our choice.
 _ROWS = 256
@@ -111,3 +113,92 @@ def products(features: Sequence[Codes], weights: Sequence[NDArray[np.float64]], 
     for start in tracked(starts_of_rows, progress, "distances", len(starts_of_rows)):
         sums[start : start + _ROWS] = (table[start : start + _ROWS] @ transposed).toarray()
     return sums
+
+
+#: Elements that a tag vector counts: those of the HTML standard and those of earlier versions and browsers.
+ELEMENTS = frozenset(
+    """
+    a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption cite code col
+    colgroup data datalist dd del details dfn dialog div dl dt em embed fieldset figcaption figure footer form h1 h2 h3
+    h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main map mark math menu meta
+    meter nav noscript object ol optgroup option output p picture pre progress q rp rt ruby s samp script search section
+    select slot small source span strong style sub summary sup svg table tbody td template textarea tfoot th thead time
+    title tr track u ul var video wbr
+    acronym applet basefont bgsound big blink center dir font frame frameset image isindex keygen listing marquee
+    menuitem multicol nextid nobr noembed noframes param plaintext rb rtc spacer strike tt xmp
+    """.split()
+)
+
+
+class TagCounts(NamedTuple):
+    """Occurrences of each element name in a page: (k,) sorted codes of the names and (k,) counts."""
+
+    codes: Codes
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TagVector(Metric[TagCounts]):
+    """Distance TV (Cruz et al. 1998; Gottron 2008): Euclidean distance of element counts; unbounded.
+
+    Unknown element names are ignored; elements are counted, not tags (our choice). Cost O(n₁ + n₂).
+    """
+
+    name: ClassVar[str] = "tv"
+
+    def prepare(self, page: PageSketch) -> TagCounts:
+        """Count the known element names."""
+        counts = np.bincount(page.tag, minlength=len(page.names))
+        known = np.array([element in ELEMENTS for element in page.elements()], dtype=bool) & (counts > 0)
+        codes = stable_hash64(page.names)[known]
+        order = np.argsort(codes)
+        return TagCounts(codes[order], counts[known][order])
+
+    def compare(self, a: TagCounts, b: TagCounts) -> float:
+        """Return the distance of two vectors, at least 0."""
+        _, in_a, in_b = np.intersect1d(a.codes, b.codes, assume_unique=True, return_indices=True)
+        shared = int(a.counts[in_a] @ b.counts[in_b])
+        return sqrt(int(a.counts @ a.counts) + int(b.counts @ b.counts) - 2 * shared)
+
+    def matrix(
+        self, features: Sequence[TagCounts], *, jobs: int = 1, progress: ProgressCallback = ignore_progress
+    ) -> Matrix:
+        """Return the (n, n) distances of all pairs, as one sparse product in one process."""
+        del jobs
+        weights = [page.counts.astype(np.float64) for page in features]
+        shared = products([page.codes for page in features], weights, progress)
+        squares = np.diagonal(shared)
+        return np.sqrt(squares[:, None] + squares - 2 * shared)
+
+
+@dataclass(frozen=True)
+class LongestCommonTagSubsequence(Metric[Codes]):
+    """Distance LCTS (Gottron 2008): 1 - LCS / max(t₁, t₂) over start and end tags; 0 for two pages without tags.
+
+    Cost O(t₁ · t₂ / w) with integers of w bits.
+    """
+
+    name: ClassVar[str] = "lcts"
+
+    max_nodes: int = MAX_NODES
+
+    def __post_init__(self) -> None:
+        check_positive("max_nodes", self.max_nodes)
+
+    def prepare(self, page: PageSketch) -> Codes:
+        """Return the tag sequence; raise UsageError for more than ``max_nodes`` elements."""
+        check_size(self.name, len(page), self.max_nodes)
+        return tag_sequence(page)
+
+    def compare(self, a: Codes, b: Codes) -> float:
+        """Return the distance of two tag sequences, in [0, 1]."""
+        if not (len(a) and len(b)):
+            return float(len(a) != len(b))
+        # Pages of one template agree at both ends: arrays cut that off faster than the LCS of Python integers would.
+        shorter = min(len(a), len(b))
+        differ = np.flatnonzero(a[:shorter] != b[:shorter])
+        prefix = int(differ[0]) if len(differ) else shorter
+        differ = np.flatnonzero(a[::-1][: shorter - prefix] != b[::-1][: shorter - prefix])
+        suffix = int(differ[0]) if len(differ) else shorter - prefix
+        inner = lcs_length(a[prefix : len(a) - suffix].tolist(), b[prefix : len(b) - suffix].tolist())
+        return 1 - (prefix + inner + suffix) / max(len(a), len(b))

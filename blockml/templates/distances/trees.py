@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError, UsageError
 from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, check_positive, check_size
-from blockml.templates.distances.hashing import Codes, mix, run_codes
-from blockml.templates.distances.mappings import Mappings
-from blockml.templates.distances.sketches import PageSketch, TagTree, preorder_depths
+from blockml.templates.distances.pairs import Mappings
+from blockml.templates.distances.sketches import Codes, PageSketch, TagTree, mix, preorder_depths, run_codes
 
 Norm = Literal["sum", "max"]
 

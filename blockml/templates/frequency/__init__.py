@@ -1,11 +1,11 @@
 """Measure how often the texts, blocks, paths and words of a page are repeated on its site."""
 
 from blockml.templates.frequency.counts import Counts
-from blockml.templates.frequency.measures import Measures, measure
 from blockml.templates.frequency.rules import (
     MIN_TRAIN,
     THETA,
     FallbackReason,
+    Measures,
     block_frequency,
     dynamic_theta,
     entropy_rule,
@@ -13,6 +13,7 @@ from blockml.templates.frequency.rules import (
     ibdf_rule,
     kept_share,
     kept_texts,
+    measure,
     text_frequency,
     too_few,
 )

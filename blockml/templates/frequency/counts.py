@@ -88,7 +88,7 @@ class Counts:
 
     Examples
     --------
-    >>> from blockml.text.hashing import stable_hash64
+    >>> from blockml.text.sketches import stable_hash64
     >>> one, other = Counts.of_page(stable_hash64(["Home", "Cats", "Home"])), Counts.of_page(stable_hash64(["Home"]))
     >>> one.merged(other).of(stable_hash64(["Home", "Cats", "Dogs"])).tolist()
     [2, 1, 0]

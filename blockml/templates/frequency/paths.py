@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Nodes
 from blockml.templates.frequency.counts import Counts, column, places, summed
-from blockml.text.hashing import stable_hash64
+from blockml.text.sketches import stable_hash64
 
 _DIGITS = re.compile(r"\d+")
 

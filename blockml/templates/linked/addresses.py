@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from urllib.parse import urlsplit
 
-from blockml.templates.linked.urls import DEFAULT_PORTS, normalise
+from blockml.templates.linked.links import DEFAULT_PORTS, normalise
 
 #: Returns the addresses of a host, best first; raises OSError if it has none.
 Resolver = Callable[[str, int], Sequence[str]]

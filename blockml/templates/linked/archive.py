@@ -10,15 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from blockml.archives.arc import arc_captures
 from blockml.archives.compression import DAMAGED, open_decompressed
 from blockml.archives.http import decoded_body
-from blockml.archives.warc import Capture, begins_record, warc_captures
+from blockml.archives.warc import Capture, arc_captures, begins_record, warc_captures
 from blockml.errors import InputError, UsageError
 from blockml.page import Page
 from blockml.parsing import Limits, parse
-from blockml.templates.linked.links import PageSource
-from blockml.templates.linked.urls import join, normalise
+from blockml.templates.linked.links import PageSource, join, normalise
 
 #: Maximum bytes of a JSON line: those of the largest page, written as escapes.
 _MAX_LINE = 3 * 2**26

@@ -1,8 +1,12 @@
-"""Training set of a page's template: pages of similar structure among its links (Gottron 2008, section 3)."""
+"""Pages to train a page's template on, among its links: a complete subdigraph, or pages of similar structure.
+
+The pages that a menu links to contain that menu, so all of them link to each other; they very likely share the template
+of the page that the menu is on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,10 +17,9 @@ from blockml.errors import UsageError, check_name
 from blockml.page import Page
 from blockml.templates.clustering import auto_threshold, single_linkage
 from blockml.templates.distances import METRICS, distance_matrix
-from blockml.templates.linked.link_order import ordered
-from blockml.templates.linked.links import Link, PageSource, links, names_of
-from blockml.templates.linked.subdigraph import is_copy
-from blockml.text.plurals import counted
+from blockml.templates.linked.links import Link, PageSource, host_of, links, names_of
+from blockml.templates.linked.menus import ordered
+from blockml.text.words import counted
 
 
 class Lack(StrEnum):
@@ -76,7 +79,7 @@ def training_set(
     max_pages
         Maximum number of links followed, including failures (our choice).
     order
-        Order of following links; see :func:`~blockml.templates.linked.link_order.ordered`.
+        Order of following links; see :func:`~blockml.templates.linked.menus.ordered`.
     same_site, pages_only
         Filters of links; see :func:`~blockml.templates.linked.links.links`.
     metric
@@ -156,3 +159,197 @@ def _load(
             pages.append(page)
         known |= {url, *names}
     return pages, 1 + n_followed - len(failed), tuple(failed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subdigraph:
+    """Mutually linked pages and the cost of finding them."""
+
+    urls: tuple[str, ...]  #: Links of the key page that lead to them, in the order followed
+    pages: tuple[Page, ...]  #: The pages, without the key page
+    complete: bool  #: Whether ``n`` pages were found; else this is the largest set found
+    n_links: int  #: Links of the key page that could be followed
+    n_loaded: int  #: Pages loaded, including the key page, without failures
+    failed: tuple[str, ...]  #: Links that didn't lead to a page
+
+
+def find_subdigraph(
+    key: Page,
+    source: PageSource,
+    *,
+    n: int = 4,
+    order: str = "document",
+    max_loads: int = 50,
+    same_site: bool = True,
+    pages_only: bool = False,
+) -> Subdigraph:
+    """Find mutually linked pages among those that the key page links to, loading as few as possible.
+
+    Links are followed one by one. After each, the largest set of mutually linked pages with the new one is searched;
+    the search ends with the first set of ``n``. Only targets that the key page also links to count. Links to the key
+    page don't count, nor do pages with exactly its text, because all of it would be template.
+
+    A redirected page has two URLs, and links to either lead to it; a link to a known page is not followed again or, if
+    it proves to be one only after loading, adds another URL to it. A redirect to the key page is a link to it; a
+    redirect to another site is not a link of this site. Returns ``n`` pages, or the first largest set found. Raises
+    UsageError for ``n`` below 1 or ``max_loads`` below 0, and UnknownNameError for an unknown order.
+
+    Parameters
+    ----------
+    key
+        The page whose links are followed.
+    source
+        Source of the pages.
+    n
+        Number of mutually linked pages to find. 4 is the published optimum (Alarte et al. 2014).
+    order
+        Order of following links; see :func:`~blockml.templates.linked.menus.ordered`.
+    max_loads
+        Maximum number of links followed, including failures (our choice).
+    same_site, pages_only
+        Filters of links; see :func:`~blockml.templates.linked.links.links`.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> class Site(PageSource):
+    ...     def get(self, url):
+    ...         links = {"/a": "b c", "/b": "a c", "/c": "a"}[url[-2:]].split()
+    ...         return blockml.parse(url + "".join(f"<a href={link}>{link}</a>" for link in links), url=url)
+    >>> key = blockml.parse("<a href=a>a</a><a href=b>b</a><a href=c>c</a>", url="http://example.org/")
+    >>> found = find_subdigraph(key, Site(), n=3)
+    >>> found.urls, found.complete, found.n_loaded
+    (('http://example.org/a', 'http://example.org/b'), False, 4)
+    """
+    if n < 1:
+        raise UsageError(f"n, the number of mutually linked pages, must be at least 1, got {n}")
+    if max_loads < 0:
+        raise UsageError(f"max_loads, the number of links followed, must be at least 0, got {max_loads}")
+    found = links(key, source, same_site=same_site, pages_only=pages_only)
+    reach = ordered(key, found, order, source)
+    graph = _Graph(key, source, same_site=same_site)
+    best: list[int] = []
+    n_followed = 0
+    for link in reach:
+        if link.url in graph.numbers:
+            continue
+        if n_followed == max_loads:
+            break
+        n_followed += 1
+        new = graph.load(link.url)
+        if new is None:
+            continue
+        largest = graph.largest_with(new, limit=min(n, len(best) + 1))
+        if len(largest) > len(best):
+            best = largest
+        if len(best) == n:
+            break
+    return Subdigraph(
+        urls=tuple(graph.requested[i] for i in best),
+        pages=tuple(graph.pages[i] for i in best),
+        complete=len(best) == n,
+        n_links=len(reach),
+        n_loaded=1 + n_followed - len(graph.failed),
+        failed=tuple(graph.failed),
+    )
+
+
+def is_copy(page: Page, key: Page) -> bool:
+    """Return whether a page has exactly the text of the key page. Pages without text (framesets) are not copies.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> key = blockml.parse("<p>One text</p>")
+    >>> is_copy(blockml.parse("<div><p>One  text</div>"), key), is_copy(blockml.parse("<p>Two"), key)
+    (True, False)
+    """
+    return len(key.blocks) > 0 and page.blocks.texts == key.blocks.texts
+
+
+class _Graph:
+    """Loaded pages by number, and which of them link to each other."""
+
+    def __init__(self, key: Page, source: PageSource, *, same_site: bool) -> None:
+        self.pages: list[Page] = []
+        self.requested: list[str] = []
+        self.failed: list[str] = []
+        self._key = key
+        self._source = source
+        self._site = host_of(key.url) if same_site and key.url else None
+        #: Number of the page at each known URL; None for the key page and for pages that don't count.
+        self.numbers: dict[str, int | None] = dict.fromkeys(names_of(key, source))
+        self._names: list[set[str]] = []
+        self._targets: list[set[str]] = []
+        #: Bit ``j`` of entry ``i``: the two link to each other.
+        self._mutual: list[int] = []
+
+    def load(self, url: str) -> int | None:
+        """Load a page and return its number if it is new or newly reachable by this URL."""
+        page = self._source.get(url)
+        if page is None:
+            self.failed.append(url)
+            return None
+        names = {url, *names_of(page, self._source)}
+        known = [self.numbers[name] for name in names if name in self.numbers]
+        left_site = self._site is not None and bool(page.url) and host_of(page.url or "") != self._site
+        if known:
+            number = None if None in known else min(number for number in known if number is not None)
+        elif is_copy(page, self._key) or left_site:
+            number = None
+        else:
+            number = len(self.pages)
+            self.pages.append(page)
+            self.requested.append(url)
+            self._names.append(set())
+            self._targets.append({link.url for link in links(page, self._source, same_site=False)})
+            self._mutual.append(0)
+        self.numbers.update(dict.fromkeys(names, number))
+        if number is not None:
+            self._names[number] |= names
+            self._connect(number)
+        return number
+
+    def _connect(self, new: int) -> None:
+        """Record which pages and this one link to each other."""
+        for other in range(len(self.pages)):
+            to_other = not self._targets[new].isdisjoint(self._names[other])
+            if other != new and to_other and not self._targets[other].isdisjoint(self._names[new]):
+                self._mutual[new] |= 1 << other
+                self._mutual[other] |= 1 << new
+
+    def largest_with(self, page: int, limit: int) -> list[int]:
+        """Return the first largest set of at most ``limit`` mutually linked pages that includes this one, ascending.
+
+        A new page enlarges the largest set by at most one, so ``limit`` needs to be no more than that.
+        """
+        rest = _largest_clique(self._mutual, self._mutual[page], limit - 1)
+        return sorted([*rest, page])
+
+
+def _largest_clique(mutual: Sequence[int], among: int, limit: int) -> list[int]:
+    """Return the first largest set of at most ``limit`` mutually linked pages within a bit set."""
+    best: list[int] = []
+    stack: list[tuple[list[int], int]] = [([], among)]
+    while stack:
+        chosen, rest = stack.pop()
+        if len(chosen) > len(best):
+            best = chosen
+        if len(best) >= limit:
+            break
+        further = []
+        for page in _bits(rest):
+            if len(chosen) + rest.bit_count() <= len(best):
+                break
+            rest &= ~(1 << page)
+            further.append(([*chosen, page], rest & mutual[page]))
+        stack += reversed(further)
+    return best
+
+
+def _bits(mask: int) -> Iterable[int]:
+    """Yield the positions of the set bits, ascending."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest

@@ -25,8 +25,7 @@ from blockml.templates.linked.addresses import (
     has_credentials,
     system_resolver,
 )
-from blockml.templates.linked.links import PageSource
-from blockml.templates.linked.urls import join, normalise
+from blockml.templates.linked.links import PageSource, join, normalise
 
 if TYPE_CHECKING:
     from protego import Protego

@@ -1,16 +1,19 @@
 """Detect templates by mapping the DOM trees of a site's pages to each other (Alarte et al. 2014)."""
 
-from blockml.templates.mapping.content import (
+from blockml.templates.mapping.etdm import MATCHINGS, map_trees
+from blockml.templates.mapping.similarity import EQUALITIES, NodeEquality, similarities, similarity
+from blockml.templates.mapping.template import (
     MAJORITY,
+    PageTemplate,
     content_blocks,
     content_text_nodes,
+    learnt_tree,
     main_container,
+    membership,
+    page_template,
+    template_html,
     template_share,
 )
-from blockml.templates.mapping.etdm import MATCHINGS, map_trees
-from blockml.templates.mapping.html import template_html
-from blockml.templates.mapping.similarity import EQUALITIES, NodeEquality, similarities, similarity
-from blockml.templates.mapping.template import PageTemplate, learnt_tree, membership, page_template
 from blockml.templates.mapping.tree import Tree, tree_of
 
 __all__ = [

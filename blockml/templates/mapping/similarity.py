@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError, check_name
-from blockml.page.cached import cached_property
+from blockml.page.lazy import cached_property
 from blockml.templates.mapping.tree import Tree
 
 

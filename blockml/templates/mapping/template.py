@@ -1,18 +1,27 @@
-"""Template of a page: the nodes mapped to other pages of its site (Alarte et al. 2014, definition 3.3)."""
+"""Template of a page by mapping it to other pages of its site: the content outside of it, and clean HTML.
+
+Active content is left out: scripts, event handlers, URLs that run code, embedded programs and frames, animated
+attributes. Every ``<`` in the output starts one of our tags, so no parser can mistake a text for code.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.page import Page
+from blockml.page import Flag, Nodes, Page
+from blockml.page.subtrees import in_blocks, subtree_sums
+from blockml.parsing.segmentation import VOID
 from blockml.templates.mapping.etdm import map_trees
 from blockml.templates.mapping.similarity import NodeEquality
 from blockml.templates.mapping.tree import Tree, tree_of
+from blockml.text.words import find_words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,3 +127,278 @@ def membership(page: Page, tree: Tree, equality: str | NodeEquality = "hybex") -
     inside = np.zeros(len(page.nodes), dtype=bool)
     inside[own.nodes[map_trees(own, tree, equality) >= 0]] = True
     return inside
+
+
+#: Minimum share of a block's words in the template for the block to be template: the majority decides.
+MAJORITY = 0.5
+
+#: Share of the remaining words in the main container. Our choice, following the remark of Alarte et al. (2014) that the
+#: main content is mostly in one place with much text.
+_MOST_WORDS = 0.8
+
+
+def content_text_nodes(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return an (n_nodes,) mask of the texts of blocks outside of the template, given as an (n_nodes,) mask."""
+    return _block_texts(page) & ~_per_node(page, in_template)
+
+
+def template_share(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the (n_blocks,) share of each block's words, or texts if it has no words, in the template.
+
+    ``in_template`` is an (n_nodes,) mask, from ``PageTemplate.nodes`` or ``membership``; UsageError for another length.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>one two <a>three</a></p>")
+    >>> template_share(page, page.nodes.named({"#text"}) & (page.nodes.depth > 3)).round(3).tolist()
+    [0.333]
+    """
+    inside = _per_node(page, in_template)
+    texts = _block_texts(page)
+    words = _words(page)
+    n_words, n_texts = in_blocks(page.blocks, words), in_blocks(page.blocks, texts)
+    found = np.where(n_words > 0, in_blocks(page.blocks, words * inside), in_blocks(page.blocks, texts & inside))
+    return found / np.maximum(np.where(n_words > 0, n_words, n_texts), 1)
+
+
+def content_blocks(page: Page, in_template: NDArray[np.bool_], *, second_stage: bool = False) -> NDArray[np.bool_]:
+    """Return an (n_blocks,) mask of the blocks that are less than half template.
+
+    With ``second_stage`` only blocks within :func:`main_container` remain. All False if the whole page is template: the
+    caller must then use another method. For ``in_template`` see :func:`template_share`.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>Home</p><div><p>Cats rule the world.</p><p>They do.</p></div><p>Late note</p>")
+    >>> is_template = np.array([text == "Home" for text in page.nodes.texts])
+    >>> content_blocks(page, is_template).tolist()
+    [False, True, True, True]
+    >>> content_blocks(page, is_template | (page.nodes.tag < 0), second_stage=True).tolist()
+    [False, True, True, True]
+    """
+    stays = template_share(page, in_template) < MAJORITY
+    if second_stage and (container := main_container(page, stays)) is not None:
+        stays &= (page.blocks.node >= container) & (page.blocks.last_node < page.nodes.end[container])
+    return stays
+
+
+def main_container(page: Page, remaining: NDArray[np.bool_]) -> int | None:
+    """Return the node of the smallest element with at least 80 % of the words of the (n_blocks,) ``remaining`` blocks.
+
+    None if these blocks have no words, or no element contains enough, for example if there is content after
+    ``</html>``. Raises UsageError for a mask of another length.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> page = blockml.parse("<p>Ad</p><div><p>Cats rule the world.</p><p>They always did.</p></div>")
+    >>> page.nodes.name(main_container(page, np.array([True, True, True])))
+    'div'
+    """
+    if np.shape(remaining) != (len(page.blocks),):
+        raise UsageError(f"{np.shape(remaining)} values for {len(page.blocks)} blocks")
+    nodes, blocks = page.nodes, page.blocks
+    rows = np.flatnonzero(remaining)
+    change = np.zeros(len(nodes) + 1, dtype=np.int64)
+    np.add.at(change, blocks.node[rows], 1)
+    np.add.at(change, blocks.last_node[rows] + 1, -1)
+    words = _words(page) * (change[:-1].cumsum() > 0)
+    below = subtree_sums(nodes, words)
+    if not below.any():
+        return None
+    # Elements with most of the words are nested: the innermost is the last in document order.
+    most = np.flatnonzero((nodes.tag != 0) & (below >= _MOST_WORDS * words.sum()))
+    return int(most[-1]) if len(most) else None
+
+
+def _per_node(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    if np.shape(in_template) != (len(page.nodes),):
+        raise UsageError(f"{np.shape(in_template)} values for {len(page.nodes)} nodes")
+    return np.asarray(in_template, dtype=bool)
+
+
+def _block_texts(page: Page) -> NDArray[np.bool_]:
+    """Return an (n_nodes,) mask of texts outside of ``head``."""
+    texts: NDArray[np.bool_] = (page.nodes.tag == 0) & ((page.nodes.flags & Flag.HEAD) == 0)
+    return texts
+
+
+def _words(page: Page) -> NDArray[np.int64]:
+    """Return (n_nodes,) numbers of words of these texts."""
+    texts = np.flatnonzero(_block_texts(page))
+    owner, _ = find_words([page.nodes.texts[node] for node in texts.tolist()])
+    words = np.zeros(len(page.nodes), dtype=np.int64)
+    words[texts] = np.bincount(owner, minlength=len(texts))
+    return words
+
+
+#: Names that every parser reads back unchanged.
+_NAME = re.compile(r"[a-z][a-z0-9._:-]*")
+_ATTRIBUTE_NAME = re.compile(r"[a-z_][a-z0-9._:-]*")
+
+#: Elements written under another name: allowed only outside of the body, or raw text, which would swallow tags.
+_RENAMED: Mapping[str, str] = {
+    **dict.fromkeys(("html", "head", "body", "frameset", "frame"), "div"),
+    **dict.fromkeys(("xmp", "plaintext"), "pre"),
+}
+
+#: Elements at whose start the HTML standard drops a line break. libxml2 doesn't, so its texts contain the line break.
+_LINE_EATERS = frozenset({"pre", "textarea", "listing"})
+
+#: Attributes with a URL.
+_ADDRESSES = frozenset(
+    "action background cite data formaction href icon longdesc lowsrc dynsrc manifest poster src xlink:href".split()
+)
+#: Schemes that run no code; URLs without a scheme are relative.
+_SAFE_ADDRESS = re.compile(
+    r"(?:https?:|ftp:|mailto:|tel:|data:image/(?:png|gif|jpe?g|webp)[;,]|[^:]*(?:[/?#]|$))", re.IGNORECASE
+)
+#: Schemes that run code, searched in all other attributes.
+_CODE = re.compile(r"(?:javascript|vbscript|livescript|data):|expression\(", re.IGNORECASE)
+
+#: Attributes with plain text.
+_TEXTS = frozenset("alt class content id label name placeholder summary title value".split())
+
+#: Characters that parsers ignore in a URL.
+_SKIPPED = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028\u2029\ufeff]+")
+
+#: Attributes that are active or load something for any value.
+_ACTIVE = frozenset("attributename http-equiv imagesrcset manifest ping srcdoc".split())
+
+#: Attributes that are active on certain elements.
+_ACTIVE_ON: Mapping[str, frozenset[str]] = {
+    "applet": frozenset("archive code codebase object".split()),
+    "base": frozenset({"href"}),
+    "embed": frozenset({"src"}),
+    "frame": frozenset({"src"}),
+    "link": frozenset({"href"}),
+    "object": frozenset("archive classid code codebase data".split()),
+    "param": frozenset({"value"}),
+}
+
+_ABSOLUTE = re.compile(r"(?:https?|file)://[^\s]*", re.IGNORECASE)
+
+
+def template_html(template: PageTemplate, *, base_url: str | None = None, keep_styles: bool = False) -> str:
+    """Write a template as a complete HTML page.
+
+    The head is new: encoding, title (empty if its text is not in the template), and what the options add. The body
+    contains the template's elements and texts. Texts that become adjacent because content between them is removed are
+    separated by a space; frames are written as ``div``, raw text as ``pre``.
+
+    The parser of the page restores the same tree, with exceptions: content after ``</body>`` or ``</html>`` moves to
+    the end of the body, and names with unusual characters become ``span``. Other parsers may repair further errors,
+    such as text directly in a table or nested links. ``base_url``, the absolute http, https or file URL of the page
+    (else UsageError), makes relative links and images work. ``keep_styles`` links to the page's style sheets and keeps
+    ``style`` attributes, which may load images from elsewhere.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> from blockml.templates.mapping.template import page_template
+    >>> pages = [blockml.parse(f"<a href=/ onclick='x()'>Home &amp; more</a><p>{text}</p>") for text in ("1", "2")]
+    >>> print(template_html(page_template(pages[0], pages[1:])))
+    <!DOCTYPE html>
+    <html><head><meta charset="utf-8"><title></title></head>
+    <body><a href="/">Home &amp; more</a><p></p></body></html>
+    """
+    if base_url is not None and not _ABSOLUTE.fullmatch(base_url):
+        raise UsageError(f"a base URL must be an absolute http, https or file URL, got {base_url!r}")
+    nodes, inside = template.page.nodes, template.nodes
+    root = next((node for node in range(min(1, len(nodes))) if inside[node]), None)
+    bodies = np.flatnonzero(nodes.named({"body"}) & (nodes.parent == 0))
+    body = int(bodies[0]) if len(bodies) else None
+    html_attributes = "" if root is None else _attributes("html", nodes.attributes[root], keep_styles=keep_styles)
+    body_attributes = "" if body is None else _attributes("body", nodes.attributes[body], keep_styles=keep_styles)
+    return "".join(
+        [
+            f'<!DOCTYPE html>\n<html{html_attributes}><head><meta charset="utf-8">',
+            f'<base href="{escape(base_url)}">' if base_url else "",
+            f"<title>{escape(_title(template), quote=False)}</title>",
+            *(_style_sheets(nodes) if keep_styles else ()),
+            f"</head>\n<body{body_attributes}>",
+            *_written(template, body, keep_styles=keep_styles),
+            "</body></html>\n",
+        ]
+    )
+
+
+def _title(template: PageTemplate) -> str:
+    """Return the part of the first title's text that is in the template."""
+    nodes, inside = template.page.nodes, template.nodes
+    titles = np.flatnonzero(nodes.named({"title"}) & inside)
+    if not len(titles):
+        return ""
+    first = int(titles[0])
+    return " ".join(" ".join(nodes.texts[node] for node in range(first + 1, nodes.end[first]) if inside[node]).split())
+
+
+def _style_sheets(nodes: Nodes) -> Iterator[str]:
+    """Yield links to all style sheets of the page: sharing says nothing about how it looks."""
+    for node in nodes.indices("link").tolist():
+        values = nodes.attributes[node]
+        address = values.get("href", "")
+        if "stylesheet" in values.get("rel", "").lower().split() and _is_safe("href", address):
+            media = f' media="{escape(values["media"])}"' if "media" in values else ""
+            yield f'<link rel="stylesheet" href="{escape(address)}"{media}>'
+
+
+def _written(template: PageTemplate, body: int | None, *, keep_styles: bool) -> Iterator[str]:
+    """Yield the tags and texts of the body, in order."""
+    nodes = template.page.nodes
+    # Elements whose tags are already written; content after </html> has a separate root.
+    top = {body, *np.flatnonzero(nodes.named({"html"}) & (nodes.parent < 0)).tolist()}
+    shown = template.nodes.copy()
+    for head in np.flatnonzero(nodes.named({"head"}) & (nodes.parent == 0)).tolist():
+        shown[head : nodes.end[head]] = False
+    open_tags: list[tuple[int, str]] = []  # end index and end tag
+    after_text = after_start = ""
+    for node in np.flatnonzero(shown).tolist():
+        while open_tags and open_tags[-1][0] <= node:
+            yield open_tags.pop()[1]
+            after_text = after_start = ""
+        if node in top:
+            continue
+        name = nodes.name(node)
+        if name == "#text":
+            text = nodes.texts[node]
+            if after_text and not (after_text[-1].isspace() or text[0].isspace()):
+                yield " "  # content was removed between the texts, so their words must not join
+            if after_start in _LINE_EATERS and text[0] == "\n" and template.page.backend != "lxml":
+                yield "\n"
+            yield escape(text, quote=False)
+            after_text, after_start = text, ""
+            continue
+        legal = _RENAMED.get(name, name) if _NAME.fullmatch(name) else "span"
+        yield f"<{legal}{_attributes(name, nodes.attributes[node], keep_styles=keep_styles)}>"
+        after_text, after_start = "", legal
+        if legal not in VOID:
+            open_tags.append((int(nodes.end[node]), f"</{legal}>"))
+    yield from (end for _, end in reversed(open_tags))
+
+
+def _attributes(element: str, attributes: Mapping[str, str], *, keep_styles: bool) -> str:
+    """Return the passive attributes of an element."""
+    forbidden = _ACTIVE_ON.get(element, frozenset())
+    return "".join(
+        f' {name}="{escape(value)}"'
+        for name, value in attributes.items()
+        if _ATTRIBUTE_NAME.fullmatch(name)
+        and not name.startswith("on")
+        and name not in _ACTIVE
+        and name not in forbidden
+        and (keep_styles or name != "style")
+        and _is_safe(name, value)
+    )
+
+
+def _is_safe(name: str, value: str) -> bool:
+    """Return whether the value of an attribute runs no code."""
+    if name in _TEXTS:
+        return True
+    bare = _SKIPPED.sub("", value)
+    if name in _ADDRESSES:
+        return _SAFE_ADDRESS.match(bare) is not None
+    return not (_CODE.search(bare) if name == "style" else _CODE.match(bare))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.page import Flag, Nodes, Page
-from blockml.text.hashing import stable_hash64
+from blockml.text.sketches import stable_hash64
 
 #: Stored columns and their types; ``nodes`` refers to a page and isn't stored.
 _COLUMNS: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from blockml.datasets import Dataset
 from blockml.evaluation import BlockScores
 from blockml.page import MAIN_LABELS, Label
 from blockml.parsing import parse
-from blockml.parsing.options import ParsingOptions
+from blockml.parsing.limits import ParsingOptions
 from blockml.training.cross_validation import CrossValidation, cross_validate
 from blockml.training.recipes import Recipe, recipe
 from blockml.training.splits import PROTOCOLS, n_groups

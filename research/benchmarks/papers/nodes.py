@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 import blockml
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.evaluation import block_scores, bootstrap_mean, lcs_scores, paired_difference
-from blockml.evaluation.site_pages import group_by_site
 from blockml.extract import extract_page
 from blockml.extractors import resolve
 from blockml.page import Page
 from blockml.parsing import parse
+from blockml.sites.grouping import group_by_site
 from blockml.templates.linked import find_subdigraph
 from blockml.templates.linked.folder import FolderSource, open_source
 from blockml.templates.mapping import page_template, tree_of

@@ -28,7 +28,7 @@ import blockml
 from blockml import _kernel
 from blockml.cli.output import write_output
 from blockml.errors import check_name
-from blockml.evaluation.comparison.peers import PEERS
+from blockml.evaluation.comparison.systems import PEERS
 from research.benchmarks.speed.batches import batch_table, crawl_table
 from research.benchmarks.speed.clock import WHOLE, Laps, Subject, cpu_seconds, measured
 from research.benchmarks.speed.pages import Source, long_page, sample

@@ -23,10 +23,9 @@ import blockml.features.page_matrix
 from blockml import _kernel
 from blockml.extractors import Extractor
 from blockml.features import COLUMNS, page_matrix
-from blockml.features.kernel_page import KernelPage, KernelRows
 from blockml.features.kernel_tables import kernel_columns
-from blockml.features.page_context import PageContext
-from blockml.page.cached import cached_property
+from blockml.features.page_context import KernelPage, KernelRows, PageContext
+from blockml.page.lazy import cached_property
 from research.benchmarks.speed.clock import Laps, Subject
 from research.benchmarks.speed.pages import Source
 from research.benchmarks.speed.subjects import on_backend
@@ -45,7 +44,7 @@ TIMED = (
     ("blockml.predictors.tree_ensemble", "MeanTrees.probabilities", "trees"),
     ("blockml.features.page_matrix", "ancestor_words", "ancestor words"),
     ("blockml.predictors.mlp", "MLP.predict", "MLPs"),
-    ("blockml.model.scoring", "article_probability", "page features"),
+    ("blockml.model.model", "article_probability", "page features"),
     ("blockml.extract", "decide", "decide"),
     ("blockml.predictors.block_types", "BlockTypes.comment_probabilities", "block types"),
     ("blockml.extract", "render_text", "render"),

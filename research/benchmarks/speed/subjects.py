@@ -13,7 +13,7 @@ from lxml import etree
 
 import blockml
 from blockml import _kernel
-from blockml.evaluation.comparison.peers import PEERS, Adapter
+from blockml.evaluation.comparison.systems import PEERS, Adapter
 from blockml.extractors import EXTRACTORS, Extractor, TrainedExtractor, model_names, resolve
 from blockml.parsing import BACKENDS
 from research.benchmarks.speed.clock import FLOOR, WHOLE, Laps, Subject

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blockml.cli import main
-from blockml.evaluation.comparison import peers
+from blockml.evaluation.comparison import systems
 from blockml.evaluation.comparison.running import load_scores
 
 DATA = str(Path(__file__).parents[3] / "data" / "pages")
@@ -100,7 +100,7 @@ def test_list_names_every_system(capsys: pytest.CaptureFixture[str]) -> None:
     """Each system is listed with its version or the command that installs it."""
     assert main(["compare", "--list", "--format", "json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
-    assert {"plain", "kim2013", *peers.PEERS} <= rows.keys()
+    assert {"plain", "kim2013", *systems.PEERS} <= rows.keys()
     assert all(row["version"] for row in rows.values())
 
 
@@ -108,7 +108,7 @@ def test_only_missing_systems_is_wrong_usage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If no system can be run, the error names the command that installs one."""
-    monkeypatch.setattr(peers.Peer, "version", None)
+    monkeypatch.setattr(systems.Peer, "version", None)
     assert main(["compare", "goose3", "--dataset", DATA, "-o", str(tmp_path / "out")]) == 2
     assert "no system can be run: goose3: pip install goose3" in capsys.readouterr().err
 
@@ -118,7 +118,7 @@ def test_a_missing_system_requested_by_name_changes_the_exit_code(
 ) -> None:
     """A missing system that was requested by name gives exit code 1, but one of a group doesn't."""
     pytest.importorskip("jinja2", reason="needs the extra report")
-    monkeypatch.setattr(peers.Peer, "version", None)
+    monkeypatch.setattr(systems.Peer, "version", None)
     outputs = tmp_path / "tool.jsonl"
     outputs.write_text("")
     command = [
@@ -136,7 +136,7 @@ def test_a_missing_system_requested_by_name_changes_the_exit_code(
     assert "goose3 could not be run: pip install goose3" in capsys.readouterr().err
     assert main([*command, "peers"]) == 0
     tables = json.loads((tmp_path / "out" / "comparison.json").read_text())
-    assert {row["name"] for row in tables["missing_systems"]} == set(peers.PEERS)
+    assert {row["name"] for row in tables["missing_systems"]} == set(systems.PEERS)
 
 
 @pytest.mark.parametrize(

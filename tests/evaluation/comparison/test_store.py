@@ -101,7 +101,7 @@ def test_lines_that_are_not_rows_are_named(
     tmp_path: Path, line: bytes, kind: str, row: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The error names the file and the line."""
-    monkeypatch.setattr("blockml.datasets.records.MAX_LINE", 1000 if line[:1] == b"x" else 10**6)
+    monkeypatch.setattr("blockml.datasets.sources.MAX_LINE", 1000 if line[:1] == b"x" else 10**6)
     store = Store(tmp_path)
     replaced(store, kind, json.dumps(row).encode() + b"\n" + line + b"\n")
     with pytest.raises(DatasetError, match=r"s\.jsonl(\.gz)?: line 2( is longer than|: )"):

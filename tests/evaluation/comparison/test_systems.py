@@ -14,9 +14,8 @@ import pytest
 import blockml
 from blockml.datasets import LabelledPage
 from blockml.errors import ModelError, UnknownNameError, UsageError
-from blockml.evaluation.comparison import peers
-from blockml.evaluation.comparison.peers import PEERS
-from blockml.evaluation.comparison.systems import choose
+from blockml.evaluation.comparison import systems
+from blockml.evaluation.comparison.systems import PEERS, choose
 from blockml.evaluation.comparison.workers import run_pages
 from blockml.extractors import EXTRACTORS, Plain, TrainedExtractor, model_names
 from blockml.extractors.registry import OTHER_TOOLS
@@ -217,7 +216,7 @@ def test_missing_tools_are_listed_with_their_install_command(monkeypatch: pytest
     def lost(package: str) -> str:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr(peers, "version", lost)
+    monkeypatch.setattr(systems, "version", lost)
     chosen = choose(["peers", "plain"])
     assert [system.name for system in chosen.systems] == ["plain"]
     assert list(chosen.missing) == list(PEERS)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blockml.extractors.heuristics.blurring import _first_calm, blur, kernel
+from blockml.extractors.heuristics.ccb import _first_calm, blur, kernel
 
 Floats = NDArray[np.float64]
 

@@ -15,16 +15,18 @@ from blockml.errors import UsageError
 from blockml.extractors.heuristics.boilerpipe import (
     ARTICLE_STEPS,
     DEFAULT_STEPS,
+    BlockRows,
     BoilerpipeArticle,
     BoilerpipeDefault,
     Density,
     NumWords,
+    RowMark,
     Step,
     density_rules,
+    rows_of,
     words_rules,
 )
-from blockml.extractors.heuristics.boilerpipe_rows import BlockRows, RowMark, rows_of
-from blockml.features.density import word_density
+from blockml.features.kim2013 import word_density
 from blockml.page import Page
 from tests.strategies import messy_html, path_of
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.errors import UsageError
-from blockml.extractors.heuristics.blurring import blur
-from blockml.extractors.heuristics.ccb import ACCB, CCB, TCCB
+from blockml.extractors.heuristics.ccb import ACCB, CCB, TCCB, blur
 from blockml.extractors.heuristics.token_stream import token_stream
 from blockml.page import Page, Status
 from tests.strategies import messy_html, slow_words

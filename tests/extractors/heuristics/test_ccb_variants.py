@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import UsageError
-from blockml.extractors.heuristics.blurring import blur
-from blockml.extractors.heuristics.ccb import ACCB, CCB
-from blockml.extractors.heuristics.ccb_variants import TreeCCB, WeightedCCB, _around
+from blockml.extractors.heuristics.ccb import ACCB, CCB, TreeCCB, WeightedCCB, _around, blur
 from blockml.page import Page
 from tests.strategies import messy_html, path_of
 

@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 import blockml
 from blockml.errors import UsageError
 from blockml.extractors import Extractor
-from blockml.extractors.heuristics.cetr import CETR, CETRTM, above_deviation, away_from_origin, smooth, steps_ahead
-from blockml.extractors.heuristics.source_lines import LINE_LENGTH, SourceLines, split_lines
+from blockml.extractors.heuristics.cetr import (
+    CETR,
+    CETRTM,
+    LINE_LENGTH,
+    SourceLines,
+    above_deviation,
+    away_from_origin,
+    smooth,
+    split_lines,
+    steps_ahead,
+)
 from blockml.extractors.heuristics.token_stream import token_stream
 from tests.extractors.heuristics.test_dsc import LETTERS
 from tests.strategies import messy_html

@@ -13,14 +13,14 @@ import pytest
 from lxml import etree
 
 from blockml.datasets import LabelledPage, open_dataset
-from blockml.datasets.gold_defects import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, filtered
+from blockml.datasets.validation import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, filtered
 from blockml.evaluation.bootstrap import Difference, Interval
 from blockml.features import feature_set
 from blockml.predictors import MLP
-from blockml.predictors.log_odds import log_odds, sigmoid
+from blockml.predictors.base import log_odds, sigmoid
+from blockml.training.boosted_trees import fit_lightgbm
 from blockml.training.cross_validation import cross_validate
 from blockml.training.ensemble import fit_ensemble
-from blockml.training.lightgbm_trees import fit_lightgbm
 from blockml.training.recipes import recipe
 from research.benchmarks.default import cell, main, markdown
 from research.benchmarks.default_chart import chart

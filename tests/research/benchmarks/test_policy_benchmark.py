@@ -11,7 +11,7 @@ import pytest
 import blockml
 from blockml.datasets import open_dataset
 from blockml.decision.policy import DecisionPolicy
-from blockml.evaluation.words import bag_scores
+from blockml.evaluation.metrics import bag_scores
 from blockml.extractors import trained
 from research.benchmarks.policy import NEUTRAL, f1_of_page, page_f1s
 

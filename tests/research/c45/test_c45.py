@@ -23,10 +23,10 @@ from blockml.errors import UsageError
 from blockml.extractors import TrainedExtractor
 from blockml.model import save_model
 from blockml.training.cross_validation import cross_validate
-from blockml.training.fitting import fit_model
+from blockml.training.ensemble import fit_model
 from blockml.training.recipes import recipe
+from blockml.training.sklearn_learners import FlatTree
 from blockml.training.table import build_table
-from blockml.training.tree_arrays import FlatTree
 from research.c45 import C45_RECIPES, grow_c45
 from research.c45.growing import min_split
 from research.c45.pruning import added_errors

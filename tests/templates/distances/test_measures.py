@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import blockml
 from blockml.errors import UnknownNameError, UsageError
 from blockml.parsing import Limits
-from blockml.templates.distances import METRICS, distance, distance_matrix, mappings, sketch
-from blockml.templates.distances.tags import ELEMENTS
+from blockml.templates.distances import METRICS, distance, distance_matrix, pairs, sketch
+from blockml.templates.distances.sets import ELEMENTS
 from blockml.templates.distances.trees import _least_cost
 from tests.strategies import messy_html
 from tests.templates.distances import naive
@@ -114,7 +114,7 @@ def test_distances_equal_plain_python(a: blockml.Page, b: blockml.Page, q: int) 
 @given(_pages, _pages, st.booleans(), st.sampled_from([1, 3, 80]))
 def test_tree_distance_equals_trying_all(a: blockml.Page, b: blockml.Page, with_text: bool, wide: int) -> None:  # noqa: FBT001
     """The tree distance equals that of trying all mappings, when computed by rows and by arrays."""
-    with patch.object(mappings, "_WIDE", wide):
+    with patch.object(pairs, "_WIDE", wide):
         assert distance(a, b, "rtdm", with_text=with_text) == naive.tree_distance(a, b, with_text=with_text)
 
 
@@ -147,7 +147,7 @@ def test_a_cutoff_hides_the_large_distances(
     """Distances up to the cutoff are exact and larger ones infinite, even if pages share discarded subtrees."""
     exact = distance_matrix(pages, "rtdm", norm=norm)
     for cutoff in (share * exact.max(), exact.max(), *exact[0], 1e308, inf):
-        with patch.object(mappings, "_WIDE", wide):
+        with patch.object(pairs, "_WIDE", wide):
             matrix = distance_matrix(pages, "rtdm", norm=norm, cutoff=cutoff)
         assert (matrix[exact <= cutoff] == exact[exact <= cutoff]).all()
         assert (matrix[exact > cutoff] == inf).all()
@@ -169,8 +169,8 @@ def test_a_cutoff_gives_up_inside_trees() -> None:
 @pytest.mark.parametrize("wide", [1, 80])
 def test_known_costs_are_reused(wide: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pair given up at a low limit is computed again for a higher one, and kept costs may be discarded."""
-    monkeypatch.setattr(mappings, "_WIDE", wide)
-    known = mappings.Mappings()
+    monkeypatch.setattr(pairs, "_WIDE", wide)
+    known = pairs.Mappings()
     first = known.add([1, 2, 3], [11, 12, 13], [1, 1, 3], [[], [], [0, 1]])
     second = known.add([2, 4, 5], [12, 14, 13], [1, 1, 3], [[], [], [0, 1]])
     assert first == [0, 1, 2]
@@ -178,7 +178,7 @@ def test_known_costs_are_reused(wide: int, monkeypatch: pytest.MonkeyPatch) -> N
     root, other = (2,), (4,)
     for limit, expected in ((0, inf), (1, inf), (2, 2), (1, inf), (inf, 2)):
         assert known.cost(root, other, limit) == expected
-        with patch.object(mappings, "_MAX_COSTS", 0):
+        with patch.object(pairs, "_MAX_COSTS", 0):
             assert known.cost(other, root, limit) == expected
 
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 import blockml
 from blockml.page import Nodes
 from blockml.templates.distances import METRICS, PageSketch, sketch
-from blockml.templates.distances.hashing import run_codes
-from blockml.templates.distances.sketches import TagTree, path_codes, tag_sequence
-from blockml.text.hashing import stable_hash64
+from blockml.templates.distances.sketches import TagTree, path_codes, run_codes, tag_sequence
+from blockml.text.sketches import stable_hash64
 from tests.strategies import messy_html, path_of
 from tests.templates.distances import naive
 

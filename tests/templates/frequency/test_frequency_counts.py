@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.templates.frequency import Counts
 from blockml.templates.frequency.counts import places, ranges, summed, unified
-from blockml.text.hashing import stable_hash64
+from blockml.text.sketches import stable_hash64
 from tests.strategies import messy_texts
 
 small_keys = st.lists(st.integers(0, 20) | st.just(2**64 - 1)).map(lambda keys: np.array(keys, dtype=np.uint64))

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.page import Page
-from blockml.templates.linked.links import PageSource, is_page, links, names_of
-from blockml.templates.linked.urls import normalise, resolve_link
+from blockml.templates.linked.links import PageSource, is_page, links, names_of, normalise, resolve_link
 from tests.strategies import messy_html
 
 URL = "http://example.org/a/b.html"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.errors import UsageError
 from blockml.page import Flag, Page
-from blockml.parsing.lines import VOID
+from blockml.parsing.segmentation import VOID
 from blockml.templates.mapping import PageTemplate, page_template, template_html, tree_of
 from tests.strategies import ATTRIBUTES, messy_html, messy_texts, visible
 from tests.templates.mapping.made_trees import BIRDS, DOGS, KEY

@@ -1,1 +1,0 @@
-"""Extractors that use other pages of the same site."""
