@@ -21,13 +21,14 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.prediction import Draft
 from blockml.outline import Outline
-from blockml.page import Flag, Nodes, Page
+from blockml.page import Flag, Nodes, Page, Reason
 from blockml.parsing.hiding import HiddenText, hidden_text
 from blockml.parsing.style_rules import Hiding
 from blockml.text.words import token_lists
 
-__all__ = ["hidden_blocks", "hidden_content", "hidden_copies", "is_most"]
+__all__ = ["hidden_blocks", "hidden_content", "hidden_copies", "is_most", "remove_hidden"]
 
 
 #: Words in the class or id of elements that a click or a script shows.
@@ -49,6 +50,15 @@ _NOSCRIPT = int(Flag.NOSCRIPT)
 _JAVASCRIPT, _MAX_MESSAGE = re.compile(r"java\s?script", re.IGNORECASE), 60
 #: Shares of the words of the text that an element, and all elements hidden in one way, have at most to be removed.
 _MAX_SHARE = 0.3
+
+
+def remove_hidden(page: Draft) -> None:
+    """Remove what no reader sees, as the policy says."""
+    policy = page.policy
+    if policy.hidden == "drop" or (policy.hidden == "auto" and policy.rule == "expected_f1"):
+        found = hidden_content(page.outline, page.by_score, page.by_model, strict=policy.hidden == "drop")
+        if found is not None:
+            page.override(found, Reason.HIDDEN, kept=False)
 
 
 def hidden_content(
