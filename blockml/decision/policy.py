@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from blockml import _kernel
 from blockml.decision.declared import is_form
-from blockml.decision.hidden import hidden_blocks, hidden_copies, is_most
+from blockml.decision.hidden import hidden_blocks, is_most
 from blockml.decision.lines import (
     WORDLESS_WEIGHT,
     duplicate_penalties,
     duplicated_lines,
     line_means,
     line_weights,
-    smooth_lines,
     wordless_lines,
 )
 from blockml.decision.prediction import HALF, Prediction
@@ -42,7 +41,6 @@ __all__ = [
     "Scoring",
     "expect_certainty_of_forms",
     "keep_repeated_text",
-    "lower_hidden_copies",
     "lower_sidebars",
     "remove_template",
     "score_units",
@@ -94,11 +92,6 @@ class DecisionPolicy:
     #: Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table.
     same_context_factor: float = 0.25
     min_duplicate_words: int = 3  #: Minimum words of a line that is compared with others.
-    #: Penalty of blocks in a hidden element whose text is visible elsewhere, with the same exception: see
-    #: :mod:`blockml.decision.hidden`.
-    hidden_copy_penalty: float = 0.0
-    #: Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous.
-    neighbor_smoothing: float = 0.0
     #: Fraction by which negative log odds are shrunk on pages that are not articles, in [0, 1]. Errors on lists and
     #: shops are dependent: similar blocks are all content or all boilerplate.
     negative_shrinkage: float = 0.0
@@ -141,21 +134,25 @@ class DecisionPolicy:
     def from_header(cls, values: Mapping[str, Any]) -> DecisionPolicy:
         """Read a policy from the header of a model file, written by ``dataclasses.asdict``.
 
-        Fields that are newer than the file have their defaults, which do not change decisions.
+        Fields that are newer than the file have their defaults, which do not change decisions. Those of rules that no
+        longer exist are ignored.
 
         Raises
         ------
         ModelFormatError
             A field is unknown, or its value is out of range.
         """
-        if unknown := sorted({*values} - {*cls.__dataclass_fields__}):
+        known = {name: value for name, value in values.items() if name not in _RETIRED}
+        if unknown := sorted({*known} - {*cls.__dataclass_fields__}):
             raise ModelFormatError(f"the policy has unknown fields: {', '.join(unknown)}")
-        return cls(**values).check()
+        return cls(**known).check()
 
 
 #: Largest penalty or number of words: more changes no decision and could overflow.
 MAX_LOG_ODDS = 1e6
 _SHARE = (0.0, 1.0)
+#: Fields of older files, of rules that changed no collection significantly.
+_RETIRED = frozenset({"hidden_copy_penalty", "neighbor_smoothing"})
 #: Ranges of fields; of others, 0 to :data:`MAX_LOG_ODDS`.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "threshold": (math.ulp(0.0), 1.0),
@@ -164,7 +161,6 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "certain_p": _SHARE,
     "same_context_factor": _SHARE,
     "min_duplicate_words": (1.0, MAX_LOG_ODDS),
-    "neighbor_smoothing": _SHARE,
     "negative_shrinkage": _SHARE,
     "min_p_article": _SHARE,
     "sidebar_probability": _SHARE,
@@ -193,9 +189,6 @@ class PolicyColumns:
     #: (3, n) blocks of lines without words, and blocks before and after: see
     #: :func:`blockml.decision.lines.wordless_lines`. They have the lower score of these.
     wordless: NDArray[np.intp] | None = None
-    hidden: NDArray[np.bool_] | None = None  #: (n_blocks,) which blocks are hidden; None: none are.
-    #: (n_blocks,) which blocks are hidden copies; None: none are. Computed only if a hidden block is kept.
-    copies: Lazy[NDArray[np.bool_]] | None = None
     #: Number of what is compared with other texts around each block: see
     #: :func:`blockml.decision.units.compared_units`; None: its unit.
     copy: NDArray[np.intp] | None = None
@@ -215,9 +208,8 @@ class PolicyColumns:
         if len(copy):
             first = np.append(0, (copy[1:] != copy[:-1]).nonzero()[0] + 1)
             groups = groups[first][copy]
-        hidden = hidden_blocks(context.page) if policy.hidden_copy_penalty else None
         preference = np.zeros(len(unit))
-        for others in (in_quotations(outline), hidden):
+        for others in (in_quotations(outline), hidden_blocks(context.page)):
             if others is not None:
                 preference[others] = -MAX_LOG_ODDS
         return cls(
@@ -226,8 +218,6 @@ class PolicyColumns:
             preference=preference,
             sidebars=Lazy(partial(blocks_in, context.page, SIDEBARS)),
             wordless=wordless_lines(context.blocks, unit),
-            hidden=hidden,
-            copies=None if hidden is None else Lazy(partial(hidden_copies, context.page)),
             form=Lazy(partial(is_form, context.page)),
         )  # fmt: skip
 
@@ -241,7 +231,7 @@ class PolicyColumns:
 
     def detached(self) -> PolicyColumns:
         """Return the columns with all values computed, so that they no longer refer to the page."""
-        for column in (self.sidebars, self.copies, self.form):
+        for column in (self.sidebars, self.form):
             if column is not None:
                 _ = column.value
         return self
@@ -291,24 +281,6 @@ def keep_repeated_text(page: Scoring) -> None:
         if is_most(removed, lambda: certain & kept, page.columns.amounts.words):
             page.policy = replace(page.policy, duplicate_penalty=0.0)
             score_units(page)
-
-
-def lower_hidden_copies(page: Scoring) -> None:
-    """Lower the probabilities of hidden copies of visible text, unless they are most of the certain text."""
-    policy, columns, probabilities = page.policy, page.columns, page.probabilities
-    hidden, kept = columns.hidden if policy.hidden_copy_penalty else None, page.scores >= HALF
-    if columns.copies is None or hidden is None or not np.count_nonzero(kept & hidden):
-        return
-    copies, certain_p = columns.copies.value, np.float32(policy.certain_p)
-    removed = copies & kept
-    # A visible text may be less probable than its hidden copy.
-    minimum = np.where(columns.text >= 0, HALF, certain_p)
-    if np.count_nonzero(removed) and not is_most(
-        removed & (probabilities >= certain_p), lambda: ~copies & (probabilities >= minimum), columns.amounts.words
-    ):
-        lowered = sigmoid(log_odds(probabilities) - policy.hidden_copy_penalty)
-        probabilities = np.where(copies, lowered, probabilities)
-        page.scores = _scores(policy, probabilities, columns, page.prediction.p_article)
 
 
 def lower_sidebars(page: Scoring) -> None:
@@ -362,12 +334,11 @@ def _scores(
         return _compiled(_kernel.compiled, policy, probabilities, columns, penalty, p_article)
     weight = line_weights(words)
     lowered = log_odds(probabilities) - _with_links(policy, probabilities, columns.amounts, penalty)
-    means, weights = line_means(lowered, weight, columns.unit)
-    of_line = smooth_lines(means, weights, policy.neighbor_smoothing)
+    means = line_means(lowered, weight, columns.unit)
     if policy.negative_shrinkage and p_article is not None and p_article < policy.min_p_article:
-        against = of_line + penalty
-        of_line = np.where(against < 0, against * (1 - policy.negative_shrinkage) - penalty, of_line)
-    final = of_line[columns.unit]
+        against = means + penalty
+        means = np.where(against < 0, against * (1 - policy.negative_shrinkage) - penalty, means)
+    final = means[columns.unit]
     if policy.duplicate_penalty:
         copy, preference = columns.compared
         duplicates = duplicate_penalties(
@@ -385,7 +356,7 @@ def _scores(
 _COMPILED = frozenset(
     "rule threshold min_content_words min_best_probability form_best_probability base_penalty article_penalty "
     "link_penalty certain_p min_certain_words duplicate_penalty same_context_factor min_duplicate_words "
-    "neighbor_smoothing negative_shrinkage min_p_article hidden_copy_penalty sidebar_probability "
+    "negative_shrinkage min_p_article sidebar_probability "
     "comment_probability named_comment_probability declared_probability hidden".split()
 )
 _NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
@@ -408,7 +379,6 @@ def _compiled(
         "certain_p": policy.certain_p,
         "min_certain_words": policy.min_certain_words,
         "wordless_weight": WORDLESS_WEIGHT,
-        "neighbor_smoothing": policy.neighbor_smoothing,
         "negative_shrinkage": policy.negative_shrinkage if not_article else 0.0,
         "duplicate_penalty": duplicate_penalty,
         "same_context_penalty": policy.same_context_factor * duplicate_penalty,

@@ -55,8 +55,6 @@ NEUTRAL: Mapping[str, float] = {
     "duplicate_penalty": 0,
     "same_context_factor": 1,
     "min_duplicate_words": 1,
-    "hidden_copy_penalty": 0,
-    "neighbor_smoothing": 0,
     "negative_shrinkage": 0,
     "min_p_article": 1,
     "sidebar_probability": 0,
