@@ -275,10 +275,10 @@ def score_units(page: Scoring) -> None:
 
 def keep_repeated_text(page: Scoring) -> None:
     """Score without the penalty of duplicates where it removes most of the certain text."""
-    if page.policy.duplicate_penalty:
+    is_repeated = page.columns.text >= 0
+    if page.policy.duplicate_penalty and np.count_nonzero(is_repeated):
         kept, certain = page.scores >= HALF, page.probabilities >= np.float32(page.policy.certain_p)
-        removed = certain & ~kept & (page.columns.text >= 0)
-        if is_most(removed, lambda: certain & kept, page.columns.amounts.words):
+        if is_most(certain & ~kept & is_repeated, lambda: certain & kept, page.columns.amounts.words):
             page.policy = replace(page.policy, duplicate_penalty=0.0)
             score_units(page)
 
