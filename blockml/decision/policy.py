@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blockml import _kernel
 from blockml.decision.declared import is_form
-from blockml.decision.hidden import hidden_blocks, is_most
+from blockml.decision.hidden import is_most
 from blockml.decision.lines import (
     WORDLESS_WEIGHT,
     duplicate_penalties,
@@ -29,6 +29,7 @@ from blockml.decision.prediction import HALF, Prediction
 from blockml.decision.units import compared_units, in_quotations, pooled_units
 from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.page_context import GROUPINGS, BlockAmounts, PageContext
+from blockml.page import Flag
 from blockml.page.element_names import SIDEBARS, blocks_in
 from blockml.page.lazy import Lazy
 from blockml.predictors.base import log_odds, sigmoid
@@ -148,6 +149,7 @@ class DecisionPolicy:
         return cls(**known).check()
 
 
+_HIDDEN = int(Flag.HIDDEN)
 #: Largest penalty or number of words: more changes no decision and could overflow.
 MAX_LOG_ODDS = 1e6
 _SHARE = (0.0, 1.0)
@@ -209,9 +211,10 @@ class PolicyColumns:
             first = np.append(0, (copy[1:] != copy[:-1]).nonzero()[0] + 1)
             groups = groups[first][copy]
         preference = np.zeros(len(unit))
-        for others in (in_quotations(outline), hidden_blocks(context.page)):
-            if others is not None:
-                preference[others] = -MAX_LOG_ODDS
+        if (quoted := in_quotations(outline)) is not None:
+            preference[quoted] = -MAX_LOG_ODDS
+        if context.blocks.any_flag(_HIDDEN):
+            preference[(context.blocks.flags & _HIDDEN) > 0] = -MAX_LOG_ODDS
         return cls(
             context.amounts, unit, text, groups,
             copy=copy,
