@@ -262,7 +262,12 @@ def _declared_headline(
             candidates.setdefault(text, node)
     own = list(candidates)
     if candidates and (declared or page.title):
-        own = [text for text in candidates if not any(_same(text, name) for name in known)]
+        own = [
+            text
+            for text, node in candidates.items()
+            if not any(_same(text, name) for name in known)
+            or (text != site_name and _is_before_site(page, text, node, known))
+        ]
     if len(own) == len(candidates) == 1:
         (only,) = own
         if page.title.startswith(only) or set(metric_tokens(only)) & set(metric_tokens(page.title)):
@@ -285,6 +290,19 @@ def _declared_headline(
     if wanted:
         return (declared[0], "declared") if declared else (title, "title")
     return (own[0], "h1") if own else (None, "")
+
+
+def _is_before_site(page: Page, text: str, node: int, known: Sequence[str]) -> bool:
+    """Tell whether an ``h1`` with the name of the host is nevertheless the headline: "Cats - The Daily" at cats.example.
+
+    It is not a link to the start page, and a short text follows it in ``<title>`` that is not a line of the page.
+    """
+    rest = page.title.removeprefix(text)
+    separator = _SEPARATOR.match(rest)
+    if rest == page.title or not separator or len(metric_tokens(rest)) > _LONG_NAME or _is_home_link(page, node):
+        return False
+    lines = {_key(line) for line in page.blocks.texts[:_MAX_LINES]}
+    return _key(rest) not in lines or any(_same(rest[separator.end() :], name) for name in known)
 
 
 def headline_blocks(page: Page) -> NDArray[np.bool_]:
