@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from blockml.decision.prediction import Draft
 from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
+from blockml.outline import UnitKind
 from blockml.page import Blocks, Flag, Label, Page, Reason
 from blockml.page.element_names import COMMENTS, OF_POSTS, blocks_in
 from blockml.text.words import counted
@@ -69,9 +70,14 @@ class CommentLimits(NamedTuple):
 
 
 def remove_comments(page: Draft) -> None:
-    """Remove readers' comments."""
+    """Remove readers' comments, and the headings below which nothing else is kept."""
     found = readers_comments(page, CommentLimits.of(page.policy))
     if found is not None:
+        heading, section = page.outline.unit(UnitKind.HEADING), page.outline.section
+        if heading is not None:
+            text = page.kept & (heading < 0)
+            is_left = np.isin(section, section[text & ~found])
+            found = found | (page.kept & (heading >= 0) & np.isin(section, section[text & found]) & ~is_left)
         page.override(found, Reason.COMMENT, kept=False)
         remark = comments_remark(page.page, page.by_score, found)
         page.remarks += [remark] if remark else []

@@ -5,7 +5,7 @@ another part with words is removed; where there is gold, it is torn wrongly if a
 content. Text that the page hides does not count. The other columns are the lines that something kept needs:
 
 - ``lead-ins``: kept lines that end in a colon, directly before a list, a table or code that is removed;
-- ``headings``: kept headings without a kept body;
+- ``headings``: kept headings without a kept body; ``sections`` leaves out those that have no body on the page either;
 - ``terms``: kept terms or descriptions without the other;
 - ``sentences``: pairs of kept halves of a sentence with something removed between them;
 - ``duplicates``: removed blocks in tables and lists whose text is kept elsewhere; wrong if they are content.
@@ -49,7 +49,9 @@ COLLECTIONS = (
     "recipes", "ftr-articles",
 )  # fmt: skip
 LABELS = {"pool2": ("pool2", "pool2"), "pool-held-out": ("pool", "pool-held-out")}
-KINDS = ("tables", "rows", "lists", "definitions", "lead-ins", "headings", "terms", "sentences", "duplicates")
+KINDS = (
+    "tables", "rows", "lists", "definitions", "lead-ins", "headings", "sections", "terms", "sentences", "duplicates",
+)  # fmt: skip
 OURS = "blockml"
 #: Signs at the end of a line that announce what follows, and of a sentence.
 _LEADS, _ENDS = (":", "：", "…", "..."), '.!?:;…。！？"”»)'
@@ -133,6 +135,8 @@ class Structure:
             removed = np.zeros(self.n, dtype=bool)
             removed[start:end] = (self.words[start:end] > 0) & (heading[start:end] < 0)
             self.add("headings", torn=not body[start:end].any(), removed=removed)
+            if removed.any():
+                self.add("sections", torn=not body[start:end].any(), removed=removed)
 
     def terms(self) -> None:
         """Count neighbouring terms and descriptions, of which one is kept."""

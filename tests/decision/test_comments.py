@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.decision.comments import CommentLimits, consistent_labels, is_forum, readers_comments
+from blockml.decision.comments import CommentLimits, consistent_labels, is_forum, readers_comments, remove_comments
 from blockml.decision.decide import decide
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Draft, Prediction
@@ -23,6 +23,7 @@ from tests.models import page_without_columns, typed_page, with_labels
 
 FEATURES = trained("default").model.features
 PAGES = Path(__file__).parents[2] / "data" / "pages"
+TEXT = "Cats rule the world, and nobody has ever asked them whether they like it at all. "
 
 
 def scored(types: tuple[BlockTypes, PageMatrix], kept: list[bool]) -> Draft:
@@ -92,6 +93,15 @@ def test_comments_are_kept_if_there_is_nothing_else() -> None:
     assert readers_comments(one, CommentLimits.of(DecisionPolicy())) is None
 
 
+@pytest.mark.parametrize(("last", "is_kept"), [(Label.COMMENT, False), (Label.MAIN, True)])
+def test_a_heading_of_comments_goes_with_them(last: Label, *, is_kept: bool) -> None:
+    """Unless something else is kept below it."""
+    page = blockml.parse(f"<div><p>{TEXT * 3}</div><section><h2>Responses</h2><p>First</p><div>Last</div></section>")
+    one = scored(with_labels(page, [Label.MAIN, Label.MAIN, Label.COMMENT, last]), [True] * 4)
+    remove_comments(one)
+    assert one.kept.tolist() == [True, is_kept, False, is_kept]
+
+
 @pytest.mark.parametrize(("n_words", "are_comments"), [(19, False), (20, True)])
 def test_comments_are_kept_next_to_few_other_words(n_words: int, are_comments: bool) -> None:  # noqa: FBT001
     """If almost all kept words are comments, they are what the page is about and are kept."""
@@ -115,9 +125,6 @@ def test_improbable_text_is_not_what_the_page_is_about(
     one = scored(with_labels(page, [Label.MAIN, Label.COMMENT, Label.COMMENT]), [True] * 3)
     one = replace(one, prediction=replace(one.prediction, scores=np.array([left, comments, comments], np.float32)))
     assert (readers_comments(one, CommentLimits.of(DecisionPolicy())) is not None) is are_comments
-
-
-TEXT = "Cats rule the world, and nobody has ever asked them whether they like it at all. "
 
 
 @pytest.mark.parametrize(("p_article", "stays"), [(0.4, False), (0.5, True)])
