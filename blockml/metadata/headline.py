@@ -287,9 +287,22 @@ def _declared_headline(
             return own[best], "h1"
     if part := _line_in_title(page, declared[0] if declared else page.title, known):
         return part, "title"
-    if wanted:
-        return (declared[0], "declared") if declared else (title, "title")
+    if declared:
+        return declared[0], "declared"
+    if title:
+        return _heading_within(page, title) or title, "title"
     return (own[0], "h1") if own else (None, "")
+
+
+def _heading_within(page: Page, title: str) -> str | None:
+    """Return the first heading that is most of a title, whose other words are then the name of the site."""
+    words = " ".join(title.split()).lower()
+    for name in _HEADINGS[1:]:
+        for node in page.nodes.indices(name)[:MAX_ELEMENTS].tolist():
+            text = element_text(page, node)
+            if text.lower() in words and 2 * len(text) > len(words) and text.count(" ") >= _MIN_WORDS - 1:
+                return text
+    return None
 
 
 def _is_before_site(page: Page, text: str, node: int, known: Sequence[str]) -> bool:
