@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from multiprocessing import spawn
 from typing import Any, Self
 
 from blockml.batch.packing import End, Packer, Piece
 from blockml.batch.readers import Unit, without_overlap
 from blockml.batch.records import PageRecord
-from blockml.batch.worker import EXIT_MEMORY, Clock, Setup
+from blockml.batch.worker import EXIT_MEMORY, Clock, Setup, importing_script
 from blockml.errors import BlockmlError, UsageError, check_type
 from blockml.records import CRASHED, TIMEOUT
 
@@ -38,6 +39,8 @@ _WINDOW = 8
 _POLL = 1.0
 #: Number of workers that may die in a row before their first unit; then the run stops.
 _FAILED_STARTS = 3
+#: Maximum seconds until a worker is ready; imports are slow on a busy machine.
+_START_SECONDS = 120
 
 
 class WorkerError(BlockmlError, RuntimeError):
@@ -64,8 +67,13 @@ class WorkerPool:
     """
 
     def __init__(self, setup: Setup, jobs: int) -> None:
+        if importing_script():
+            raise WorkerError(
+                "a script that defines an extractor must start the run below 'if __name__ == \"__main__\":', "
+                "because worker processes import the script"
+            )
         self._setup = setup
-        self._pickled = pickle.dumps(setup, pickle.HIGHEST_PROTOCOL)
+        self._pickled = _pickled(setup)
         self._inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self._slots: deque[Slot] = deque()  # in the order of the input
         self._idle: list[WorkerProcess] = []
@@ -86,7 +94,7 @@ class WorkerPool:
                 unit = coming.popleft()
                 left = unit if self._slots else _remaining(unit, previous)
                 if left is not None:
-                    self._slots.append(Slot(left))
+                    self._slots.append(self._slot(left))
                     self._assign()
             while self._slots and (self._slots[0].pieces or self._slots[0].end):
                 for result in self._results(self._slots[0]):
@@ -136,9 +144,12 @@ class WorkerPool:
                 slot.worker.slot = None
                 slot.worker.kill()
             if unit is not None:
-                self._slots.appendleft(Slot(unit))
+                self._slots.appendleft(self._slot(unit))
                 self._assign()
                 return
+
+    def _slot(self, unit: Unit) -> Slot:
+        return Slot(unit, replay=Replay(Packer(self._setup.encoder), 0) if self._setup.page_by_page else None)
 
     def _assign(self) -> None:
         """Give waiting units to idle workers."""
@@ -169,6 +180,8 @@ class WorkerPool:
         if now >= self._next_look:
             self._next_look = now + poll
             for worker in self._workers:
+                if not worker.ready and now - worker.begun > _START_SECONDS:
+                    raise WorkerError(f"a worker process was not ready after {_START_SECONDS} seconds")
                 if not worker.overtime and worker.clock.seconds() > limit:
                     worker.overtime = True
                     worker.kill()
@@ -201,7 +214,11 @@ class WorkerPool:
         if slot.replay is not None and (piece := slot.replay.packer.flush()):
             slot.pieces.append((piece, None))
         slot.end, slot.worker, worker.slot = end, None, None
-        self._idle.append(worker)
+        worker.n_units += 1
+        if worker.n_units == self._setup.units_per_worker:
+            worker.kill()  # a new one is started when its death is reported
+        else:
+            self._idle.append(worker)
         self._assign()
 
     def _on_page(self, worker: WorkerProcess, page_id: str, url: str | None) -> None:
@@ -266,6 +283,13 @@ class WorkerPool:
         replay.page, replay.tried_again = None, False
         if piece := replay.packer.add(record):
             slot.pieces.append((piece, None))
+
+
+def _pickled(setup: Setup) -> bytes:
+    """Pickle a setup, after a description of the running script if the setup has objects that the script defines."""
+    pickled = pickle.dumps(setup, pickle.HIGHEST_PROTOCOL)
+    script = spawn.get_preparation_data("worker") if b"__main__" in pickled else {}
+    return pickle.dumps({name: value for name, value in script.items() if name.startswith("init_main")}) + pickled
 
 
 def _remaining(unit: Unit, previous: Result | None) -> Unit | None:
@@ -386,7 +410,7 @@ class WorkerProcess:
     Parameters
     ----------
     setup
-        Settings of the worker, pickled.
+        Settings of the worker, pickled by the pool.
     inbox
         Queue of messages: the process itself, a kind and the content; the last message reports its death.
     """
@@ -394,7 +418,9 @@ class WorkerProcess:
     def __init__(self, setup: bytes, inbox: queue.SimpleQueue[tuple[Any, ...]]) -> None:
         self.clock = Clock.create()
         self.slot: Slot | None = None  #: The unit it works on, set by the pool.
+        self.begun = time.monotonic()
         self.ready = False
+        self.n_units = 0  #: Number of units it has completed.
         self.overtime = False  #: Whether it was killed because of its page.
         self.credit = threading.Semaphore(_WAITING_PIECES)
         file = self.clock.stream.name

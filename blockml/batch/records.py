@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from blockml.batch.readers.base import Item, printable
 from blockml.errors import MissingExtraError, check_type
@@ -22,7 +23,7 @@ from blockml.text.words import metric_tokens
 if TYPE_CHECKING:
     from blockml.templates.site import SiteTemplate
 
-__all__ = ["SKETCH", "Finisher", "PageExtractor", "PageRecord", "finishes", "finishing_fields"]
+__all__ = ["SKETCH", "Finisher", "PageExtractor", "PageRecord", "RecordMaker", "finishes", "finishing_fields"]
 
 
 #: Key of the chunks in the record of a page, before its rows are made.
@@ -48,7 +49,23 @@ class PageRecord:
         return {"id": self.id, "url": self.url, "status": self.status, "error": self.error}
 
 
-class PageExtractor:
+class RecordMaker(Protocol):
+    """Makes the record of each page in a worker process; pickled and sent to the workers."""
+
+    def start(self) -> None:
+        """Prepare a worker before its first page; does nothing unless overridden."""
+        return
+
+    @abstractmethod
+    def record(self, item: Item) -> PageRecord:
+        """Make the record of a page."""
+
+    @abstractmethod
+    def failed(self, page_id: str, url: str | None, status: str, reason: str) -> PageRecord:
+        """Make the record of a page that ended its worker, or wasn't read; in the parent process."""
+
+
+class PageExtractor(RecordMaker):
     """Makes the record of any page.
 
     Parameters

@@ -30,11 +30,21 @@ from typing import Any, BinaryIO, cast
 from blockml.batch.packing import Encoder, End, Packer
 from blockml.batch.readers import Reading, Unit
 from blockml.batch.readers.base import Item
-from blockml.batch.records import PageExtractor
+from blockml.batch.records import RecordMaker
 from blockml.errors import BlockmlError, UsageError, check_type
 from blockml.page.lazy import cached_property
 
-__all__ = ["EXIT_MEMORY", "Clock", "Guard", "Setup", "one_thread", "work"]
+__all__ = [
+    "EXIT_MEMORY",
+    "MOST_MEMORY",
+    "Clock",
+    "Guard",
+    "Setup",
+    "importing_script",
+    "one_thread",
+    "status_bytes",
+    "work",
+]
 
 
 #: Exit code of a worker whose page needed more memory than the limit.
@@ -42,7 +52,7 @@ EXIT_MEMORY = 77
 #: A worker whose parent was killed exits after this many times the time limit of a page.
 _ORPHAN_FACTOR = 2.0
 #: Largest limits that timers and limits of the operating system can hold.
-_MOST_SECONDS, _MOST_MEMORY = 10**9, 1 << 60
+_MOST_SECONDS, MOST_MEMORY = 10**9, 1 << 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ class Guard:
     def __post_init__(self) -> None:
         check_type("guard.seconds", self.seconds, Real, legal="a number of seconds")
         check_type("guard.memory", self.memory, int, legal="a number of bytes")
-        for name, value, most in (("seconds", self.seconds, _MOST_SECONDS), ("memory", self.memory, _MOST_MEMORY)):
+        for name, value, most in (("seconds", self.seconds, _MOST_SECONDS), ("memory", self.memory, MOST_MEMORY)):
             if not 0 < value <= most:
                 raise UsageError(f"guard.{name} must be above 0 and at most {most}, got {value}")
 
@@ -65,10 +75,13 @@ class Guard:
 class Setup:
     """Settings of a worker, sent once."""
 
-    pages: PageExtractor
+    pages: RecordMaker
     encoder: Encoder
     guard: Guard
-    limit: int  #: Maximum bytes to read of one page.
+    limit: int = -1  #: Maximum bytes to read of one page; -1 for no limit.
+    #: Whether workers announce each page of a unit, so that a page that ends a worker isn't tried again.
+    page_by_page: bool = False
+    units_per_worker: int | None = None  #: Number of units after which a worker is replaced, to bound memory leaks.
 
 
 class Clock:
@@ -181,14 +194,17 @@ class _Worker:
 
 def work(stream: BinaryIO) -> None:
     """Serve units until the parent process closes the connection; ``stream`` is the file of the clock."""
-    incoming = sys.stdin.buffer
-    outgoing = os.fdopen(os.dup(1), "wb")
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 (no path)
+        os.dup2(nothing.fileno(), 0)  # an extractor must not read the orders
     os.dup2(2, 1)  # output of an extractor must not mix with the messages
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent process decides
     clock = Clock(stream)
     with suppress(EOFError, BrokenPipeError), one_thread():
         try:
-            setup: Setup = pickle.load(incoming)  # noqa: S301 (from the parent process)
+            _import_script(pickle.load(incoming))  # noqa: S301 (from the parent process)
+            setup: Setup = pickle.load(incoming)  # noqa: S301
+            setup.pages.start()
             _limit_memory(setup.guard.memory)
             worker = _Worker(setup, clock, outgoing)
             worker.send("ready")
@@ -205,14 +221,39 @@ def work(stream: BinaryIO) -> None:
             outgoing.flush()
 
 
+_importing_script = False
+
+
+def importing_script() -> bool:
+    """Return whether this process is a worker that is importing the script of its parent."""
+    return _importing_script
+
+
+def _import_script(script: dict[str, Any]) -> None:
+    """Import the script of the parent process, whose classes the setup needs, as :mod:`multiprocessing` does."""
+    global _importing_script  # noqa: PLW0603 (one per process)
+    if script:
+        from multiprocessing import spawn
+
+        _importing_script = True
+        spawn.prepare(script)
+        _importing_script = False
+
+
+def status_bytes(name: str) -> int | None:
+    """Return a size that Linux reports for this process, such as its peak memory ``VmHWM``; None on other systems."""
+    if not sys.platform.startswith("linux"):
+        return None
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    return next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith(f"{name}:")), None)
+
+
 def _limit_memory(size: int) -> None:
     """Limit the private memory of the process to what it has now plus ``size`` bytes; only on Linux."""
-    if not sys.platform.startswith("linux"):
+    if (used := status_bytes("VmData")) is None:
         return
     import resource
 
-    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    used = next((int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmData:")), 0)
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limit = used + size if hard == resource.RLIM_INFINITY else min(used + size, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))

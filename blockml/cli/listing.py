@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from blockml.cli.arguments import (
-    add_columns,
-    add_format,
-    add_jobs,
-    add_options,
-    given_datasets,
-    parsing_options,
-    refuse,
-)
-from blockml.cli.output import TerminalProgress, note, print_rows, writing
-from blockml.datasets import LAYOUTS, Dataset
-from blockml.errors import UnknownNameError, UsageError
+from blockml.cli.arguments import add_columns, add_format, add_jobs, given_datasets, refuse
+from blockml.cli.output import TerminalProgress, note, print_rows
+from blockml.datasets import LAYOUTS
 from blockml.extractors import EXTRACTORS, model_names, trained
 from blockml.features import COLUMNS, FEATURE_SETS, describe_columns, feature_set
 from blockml.text.words import counted
-
-if TYPE_CHECKING:
-    from blockml.datasets.tags import TagRow
 
 __all__ = ["COMMANDS"]
 
@@ -34,13 +21,6 @@ def add_features(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml features``."""
     parser.description = "List feature columns with unit, range, value where there is no block, and source."
     parser.add_argument("set", nargs="?", metavar="SET", help="feature set, instead of all base columns")
-    text = "count tags inside and outside the main content of these labelled pages"
-    parser.add_argument("--tags", metavar="[NAME=]PATH", help=text)
-    add_columns(parser)
-    text = "with --tags: draw the shares, and the tags of one page along its lines"
-    parser.add_argument("-o", "--output", metavar="FILE.html", help=text)
-    add_options(parser, "backend")
-    parser.add_argument("--page", metavar="ID", help="with -o: the page to draw, instead of the first with content")
     add_format(parser)
     parser.set_defaults(run=run_features)
 
@@ -76,51 +56,14 @@ def run_extractors(arguments: argparse.Namespace) -> int:
 
 
 def run_features(arguments: argparse.Namespace) -> int:
-    """List the columns of a set, or all base columns and the sets, or count tags in labelled pages."""
-    from blockml.datasets.tags import tag_distribution
-
-    if arguments.output and not arguments.tags:
-        raise UsageError("-o needs --tags")
-    if arguments.page and not arguments.output:
-        raise UsageError("--page needs -o")
-    if arguments.tags and arguments.set:
-        raise UsageError(f"--tags counts tags instead of listing columns; leave out {arguments.set}")
-    if not arguments.tags:
-        refuse(arguments, "without --tags", backend=None)
-    if arguments.tags:
-        dataset = given_datasets(arguments, [arguments.tags])[0]
-        if arguments.page and arguments.page not in (legal := [page.id for page in dataset.pages]):
-            raise UnknownNameError("page", arguments.page, legal[:20])
-        rows = tag_distribution(dataset, **parsing_options(arguments))
-        print_rows([asdict(row) for row in rows], arguments.format)
-        if arguments.output:
-            _write_tags(arguments, dataset, rows)
-    elif arguments.set:
+    """List the columns of a set, or all base columns and the sets."""
+    if arguments.set:
         print_rows(describe_columns(feature_set(arguments.set).columns), arguments.format)
     else:
         print_rows(describe_columns(f"{name}_0" for name in COLUMNS), arguments.format)
         for item in FEATURE_SETS.values():
             note(f"set {item.name}, version {item.version}: {len(item.columns)} columns ({item.source})")
     return 0
-
-
-def _write_tags(arguments: argparse.Namespace, dataset: Dataset, rows: Sequence[TagRow]) -> None:
-    """Draw the tags of a data set and of one of its pages."""
-    from blockml.datasets.tags import tag_points
-    from blockml.parsing import parse
-    from blockml.reports.tagview import write_tags  # needs an optional package
-
-    points, name = None, ""
-    for labelled in dataset.pages:
-        if arguments.page in (None, labelled.id):
-            html, gold = labelled.load()
-            page = parse(html, url=labelled.url, charset=labelled.charset, **parsing_options(arguments))
-            labels = None if gold is None else gold.label(page)
-            if labels is not None and labels.main.any():
-                points, name = tag_points(page, labels), labelled.id
-                break
-    with writing(arguments.output):
-        note(f"wrote {write_tags(arguments.output, rows, name=dataset.name, page=name, points=points)}")
 
 
 def run_datasets(arguments: argparse.Namespace) -> int:

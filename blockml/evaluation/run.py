@@ -13,6 +13,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.batch.worker import status_bytes
 from blockml.datasets import Dataset, LabelledPage, TextGold, site_of
 from blockml.datasets.gold import ignored_text
 from blockml.errors import DatasetError, check_type
@@ -185,12 +186,14 @@ def summarise(results: Sequence[PageResult], metrics: Sequence[str] = PAGE_METRI
 
 def peak_megabytes() -> float | None:
     """Return the peak memory of this process in megabytes; None if the system doesn't report it."""
+    if (peak := status_bytes("VmHWM")) is not None:  # ``ru_maxrss`` of Linux includes that of the parent process
+        return round(peak / 2**20, 1)
     try:
         import resource
     except ImportError:  # Windows
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # bytes on macOS, kilobytes on Linux
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)  # bytes on macOS, kilobytes elsewhere
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,6 @@ def write_comparison(tables: Mapping[str, Any], directory: str | os.PathLike[str
         outcomes=OUTCOMES,
         min_pages=MIN_PAGES,
         linked=any(link for item in panels for _, link in item["hardest"]),
-        published=[_published(row) for row in tables.get("published") or ()],
         missing=tables.get("missing_systems") or (),
         seen=[(dataset, system, str(found)) for (dataset, system), found in index.seen.items() if found.worth_telling],
         level=f"{100 * tables['settings']['level']:g}",
@@ -115,21 +114,6 @@ def _overall(tables: Mapping[str, Any], index: Index, panels: Sequence[Mapping[s
     columns = [("mean rank", None), ("mean", None), *((item["name"], item["about"]["pages"]) for item in panels)]
     better = ["low", "high", *(index.better.get(item["metric"] or "", "high") for item in panels)]
     return coloured_by_column(columns, lines, values, better)
-
-
-def _published(about: Row) -> dict[str, Any]:
-    """Combine a published table with our measurements: one line per data set (and per metric, if there are several)."""
-    entries = about.get("ours") or ()
-    metrics = {entry["metric"] for entry in entries}
-    lines: dict[str, dict[str, float]] = {}
-    for entry in entries:
-        name = entry["dataset"] if len(metrics) == 1 else f"{entry['dataset']}, {entry['metric']}"
-        lines.setdefault(name, {})[entry["column"]] = entry["mean"]
-    return {
-        "about": {"title": about["name"], "place": "", "derived": None, "claims": (), **about},
-        "sized": any(row.get("size") for row in about["rows"]),
-        "measured": [(name, [line.get(column) for column in about["columns"]]) for name, line in lines.items()],
-    }
 
 
 #: Kinds of slices that are shown as heat tables, with their titles.

@@ -53,22 +53,6 @@ def test_other_extractors_have_no_curve(tmp_path: Path, capsys: pytest.CaptureFi
     assert "Along the page" not in (tmp_path / "v").read_text()
 
 
-def test_tags_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The figure shows the shares of tags in the data set, and optionally those of a chosen page."""
-    target = tmp_path / "tags.html"
-    code, printed, _ = run(capsys, "features", "--tags", DATA / "pages", "-o", target, "--page", "short-article")
-    assert code == 0
-    assert printed.startswith("tag ")
-    html = target.read_text()
-    assert html.count("<svg") == 2
-    assert "Figure 2 of the paper for short-article" in html
-    assert run(capsys, "features", "-o", target)[0] == 2
-    assert run(capsys, "features", "--tags", DATA / "pages", "--page", "short-article")[0] == 2
-    code, _, told = run(capsys, "features", "--tags", DATA / "pages", "-o", target, "--page", "nothing")
-    assert code == 2
-    assert "short-article" in told
-
-
 def test_a_tree_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Every leaf is printed as a path, and the drawing has dashed boxes where levels are left out."""
     target = tmp_path / "tree.html"
@@ -208,9 +192,6 @@ def test_the_parser_can_be_chosen(backend: str, tmp_path: Path, capsys: pytest.C
     assert run(capsys, "templates", "extract", PAGE, "--source", template, "--backend", backend)[0] == 0
     arguments = ["--dataset", DATA / "pages", "--metric", "bag_f1", "--backend", backend]
     assert run(capsys, "evaluate", "kim2013", *arguments)[0] == 0
-    code, printed, _ = run(capsys, "features", "--tags", DATA / "pages", "--backend", backend)
-    rows = {line.split()[0]: line.split()[1:3] for line in printed.splitlines()}
-    assert "tbody" in rows
 
 
 def test_options_of_the_algorithm_and_the_container(capsys: pytest.CaptureFixture[str]) -> None:

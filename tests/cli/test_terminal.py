@@ -142,7 +142,6 @@ COMMAND_LINES = [
     ["model", "check", "{name}"],
     ["models", "{name}"],
     ["extractors", "{name}"],
-    ["features", "--tags", "{dir}"],
     ["features", "{name}"],
     ["datasets", "{dir}"],
     ["templates", "cluster", "{dir}", "--k", "1"],

@@ -103,8 +103,6 @@ def test_no_more_processes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (["model", "show", "none", "--repeats", "3"], "--repeats needs --importances"),
         (["model", "show", "kim2013", "--tree", "--format", "json"], "--format has no effect with --tree"),
-        (["features", "kim2013", "--tags", SITE], "leave out kim2013"),
-        (["features", "--backend", "lexbor"], "--backend has no effect without --tags"),
         (["datasets", "--jobs", "2"], "--jobs has no effect without a folder to check"),
         (["predict", PAGE, "--fields", "id", "--format", "html"], "--format has no effect without the field text"),
         (["extract", "none", "--template", "x", "--source", "x"], "--template and --source can't be combined"),
@@ -199,7 +197,6 @@ def test_an_output_never_replaces_an_input(
         ["evaluate", "plain", "--dataset", "none"],
         ["train", "--dataset", "none", "-o", "x.blockml"],
         ["compare", "plain", "--dataset", "none", "-o", "x"],
-        ["features", "--tags", "none"],
     ],
 )
 def test_missing_pages_have_one_exit_code(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,14 +231,10 @@ def test_a_stored_template_follows_no_links(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_choices_are_checked_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A wrong extractor or page is refused before pages are read or tags counted."""
+    """A wrong extractor is refused before pages are read."""
     out = str(tmp_path / "out")
     assert main(["view", "missing.html", "--model", "plain", "--curve", out, "-o", out]) == 2
     assert "plain has no curve along the page; choose one of: ccb," in capsys.readouterr().err
-    assert main(["features", "--tags", SITE, "-o", out, "--page", "missing"]) == 2
-    told = capsys.readouterr()
-    assert "unknown page 'missing'; choose one of:" in told.err
-    assert told.out == ""
 
 
 def test_the_first_reason_is_printed_if_pages_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,7 +82,6 @@ def made_up_tables(n_systems: int = 25, n_datasets: int = 4, *, seed: int = 0) -
         all_scores = np.array([scores[system][0] for system in systems])
         tables["hardest"] += _hardest(dataset, all_scores, types)
     tables["overall"] = _overall(tables["means"], systems)
-    tables["published"] = _published(systems, [name for name, _, _ in datasets])
     return tables
 
 
@@ -228,33 +227,3 @@ def _overall(means: list[dict[str, Any]], systems: tuple[str, ...]) -> list[dict
              "rank": float(np.mean(ranks)) if ran else None, "datasets": len(scores)}
         )  # fmt: skip
     return rows
-
-
-def _published(systems: tuple[str, ...], datasets: list[str]) -> list[dict[str, Any]]:
-    columns = ["CCB", "Slope", "Plain"]
-    known = {"CCB": "ccb", "Slope": "slope", "Plain": "plain"}
-    claims = [
-        {"text": "CCB is better than Slope on average", "published": True, "ours": True},
-        {"text": "Slope is better on heise", "published": True, "ours": None},
-    ]
-    table = {
-        "name": "blurring", "title": "Mean F1 of words in order on two packages", "place": "table 3",
-        "source": "Writer: A comparison of extractors. 2008", "facts": {}, "metric": "lcs_f1", "columns": columns,
-        "systems": known, "note": "Other pages: compare orderings, not numbers.", "claims": claims,
-        "rows": [
-            {"name": "heise", "site": "", "size": 1000, "metric": "lcs_f1", "values": [0.916, 0.84, 0.575]},
-            {"name": "wiki", "site": "", "size": 65, "metric": "lcs_f1", "values": [0.682, 0.403, 0.823]},
-        ],
-        "derived": {"means": {"CCB": 0.799, "Slope": 0.6215, "Plain": 0.699}, "weighted_means": None},
-        "ours": [
-            {"column": column, "system": known[column], "dataset": dataset, "metric": "lcs_f1", "mean": 0.7}
-            for column in columns if known[column] in systems
-            for dataset in datasets
-        ],
-    }  # fmt: skip
-    other: dict[str, Any] = {
-        "name": "dunn", "title": "Separation of five sites", "derived": None, "ours": [], "metric": "", "systems": {},
-        "columns": ["CP", "CPS"],
-        "rows": [{"name": "Dunn index", "site": "", "size": None, "metric": "", "values": [1.1691, 1.2272]}],
-    }  # fmt: skip
-    return [table, {**table, **other}]

@@ -49,7 +49,7 @@ def sentences(page: html.HtmlElement) -> dict[str, str]:
 def test_sections_come_in_the_order_of_interest(page: html.HtmlElement) -> None:
     """The first section is the answer, and the last is how to reproduce it."""
     assert [item.get("id") for item in page.findall(".//section")] == [
-        "scores", "balance", "spread", "pairwise", "cost", "slices", "pages", "published", "again",
+        "scores", "balance", "spread", "pairwise", "cost", "slices", "pages", "again",
     ]  # fmt: skip
 
 
@@ -153,17 +153,6 @@ def test_outcomes_are_summed_and_failures_are_highlighted(page: html.HtmlElement
     assert [cell.get("class") for cell in rows["plain"].findall("td")[3:5]] == ["trouble", "trouble"]
 
 
-def test_published_tables_are_next_to_our_numbers(page: html.HtmlElement) -> None:
-    """Published tables have our numbers, the paper's note and its conclusion; rows not measured here are folded."""
-    part = section(page, "published")
-    text = words_of(part)
-    assert "Other pages: compare orderings, not numbers." in text
-    ours = [row for row in part.iter("tr") if words_of(row).startswith("here: mixed-types")]
-    assert [cells_of(row) for row in ours] == [["", "0.700", "0.700", "0.700"]]
-    assert "Slope is better on heise: published numbers: holds; here: unknown" in text
-    assert "Separation of five sites" in words_of(part.findall(".//details")[0])
-
-
 def test_tools_that_are_not_installed_are_named(page: html.HtmlElement) -> None:
     """The report gives the command that installs the missing tools."""
     assert "pip install inscriptis" in words_of(section(page, "again"))
@@ -223,7 +212,7 @@ def test_missing_numbers_are_dashes(tmp_path: Path) -> None:
             row["mean"] = None
     for row in tables["cost"]:
         row.update(dict.fromkeys(["ms_mean", "ms_median", "ms_p95", "peak_megabytes"]))
-    for name in ("differences", "distribution", "worst", "hardest", "overall", "published", "missing_systems"):
+    for name in ("differences", "distribution", "worst", "hardest", "overall", "missing_systems"):
         tables[name] = []
     page = read_page(write_comparison(tables, tmp_path))
     assert "whether it is significantly better than the second, trafilatura with 0.8" in sentences(page)["mixed-types"]
@@ -254,10 +243,6 @@ def test_names_are_never_markup(tmp_path: Path) -> None:
             row.update({key: HOSTILE for key in ("system", "a", "name") if row.get(key) == "blockml-wide"})
             row.update({key: HOSTILE for key in ("id", "page_type", "outcome") if key in row})
             row.update({"slice": f"{HOSTILE} {row['slice']}"} if "slice" in row else {})
-    for row in tables["published"]:
-        row.update(dict.fromkeys(("title", "source", "place", "note"), HOSTILE))
-        row["claims"] = [{"text": HOSTILE, "published": True, "ours": None}]
-        row["rows"][0]["name"] = HOSTILE
     page = read_page(write_comparison(tables, tmp_path))
     assert HOSTILE in sentences(page)["mixed-types"]
     assert "49" not in words_of(section(page, "again")).replace(HOSTILE, "")
@@ -310,7 +295,6 @@ def test_real_tables_can_be_reported(tmp_path: Path) -> None:
     assert sentences(page)["news"].startswith("good is best with 0.900 [0.900, 0.900], significantly better than")
     assert "good is the only system here" in sentences(page)["blogs"]
     assert "by page type" in words_of(section(page, "slices"))
-    assert "CCB" in words_of(section(page, "published"))
 
 
 def test_missing_jinja_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,6 @@ def test_an_adaptation_is_repeated_in_each_fold(tmp_path: Path) -> None:
 
 def test_models_are_compared_on_their_training_pages(dataset: Dataset, model: Model) -> None:
     """Out of fold, no page counts as seen, and all pages of the model and the released one are paired."""
-    pytest.importorskip("pebble", reason="needs the extra report")
     mine = TrainedExtractor(model)
     found = blockml.compare({"mine": mine, "default": "default"}, dataset, out_of_fold=True, n_folds=3)
     as_trained = blockml.compare({"mine": mine, "default": "default"}, dataset)
@@ -127,7 +126,6 @@ def test_models_are_compared_on_their_training_pages(dataset: Dataset, model: Mo
 
 def test_the_commands_say_which_model_to_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Training compares with the released model, and a comparison out of fold prints the difference."""
-    pytest.importorskip("pebble", reason="needs the extra report")
     path, pages = str(tmp_path / "mine.blockml"), str(SITES)
     command = ["train", "--dataset", pages, "--recipe", "kim2013", "--cv", "site", "--folds", "3", "-o", path]
     assert main(command) == 0

@@ -46,9 +46,8 @@ def compare_systems(
     """Run every system on every data set, score the outputs, and write and return the tables.
 
     A system that can't be run is skipped and listed in the tables with the reason. Raises UsageError if no system can
-    be run, two data sets have the same name, pebble is not installed, an option is out of range, or another process
-    is using the same directory; DatasetError or OSError if a page or a file of outputs can't be read, or the
-    directory can't be written to.
+    be run, two data sets have the same name, an option is out of range, or another process is using the same directory;
+    DatasetError or OSError if a page or a file of outputs can't be read, or the directory can't be written to.
 
     Parameters
     ----------

@@ -27,7 +27,6 @@ from blockml.evaluation.comparison.means import (
     rounded,
     worst_rows,
 )
-from blockml.evaluation.comparison.published import compare_with_published
 from blockml.evaluation.comparison.reference import PageScore
 from blockml.evaluation.run import Seen
 from blockml.storage.atomic import atomic_write
@@ -127,8 +126,6 @@ def build_tables(
             Mean over data sets of the mean bag-of-words F1 of each system, and its mean rank on them (1 is best, equal
             means share a rank); None unless the system ran on every data set that has this metric and none of them is
             in sample.
-        ``published``
-            See :func:`blockml.evaluation.comparison.published.compare_with_published`.
 
     Examples
     --------
@@ -196,7 +193,6 @@ def build_tables(
         "worst": [row for grid in filled for row in worst_rows(grid)],
         "hardest": [row for grid in filled for row in hardest_rows(grid)],
         "overall": _overall(measured.get(_RANKING, {}), systems),
-        "published": compare_with_published(measured),
     }
 
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from blockml.cli.output import note
 from blockml.datasets import LabelledPage
 from blockml.evaluation.clusters import adjusted_rand, cluster_scores, dunn
-from blockml.evaluation.comparison.published import compare_with_published
 from blockml.templates.clustering import PRESETS, auto_threshold, k_medoids_runs, single_linkage
 from blockml.templates.distances import METRICS, PageSketch, distance_matrix, sketch
 from research.benchmarks.papers.common import corpus, show
+from research.benchmarks.papers.published import compare_with_published
 from research.benchmarks.templates.clustering import merge_gap
 from research.benchmarks.templates.common import parsed, stratified
 

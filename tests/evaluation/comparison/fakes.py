@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,13 @@ def make_hostile(source: str, parameters: Mapping[str, Any], siblings: Sequence[
             raise SystemExit(3)
         if "EXIT" in html:
             os._exit(7)
+        if "KILL" in html:
+            mark = html.partition("KILL ")[2].partition("<")[0]
+            if not (mark and Path(mark).exists()):
+                Path(mark or os.devnull).touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        if "PROCESS" in html:
+            return SystemOutput(f"process {os.getpid()}")
         if "ALLOCATE" in html:
             return SystemOutput(str(len(b"x" * 200_000_000)))
         if "PRINT" in html:

@@ -16,7 +16,6 @@ DATA = str(Path(__file__).parents[3] / "data" / "pages")
 
 def test_compare_writes_tables_and_is_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The command runs systems in worker processes, and a second run only writes the tables again."""
-    pytest.importorskip("pebble", reason="needs the extra report")
     pytest.importorskip("jinja2", reason="needs the extra report")
     outputs = tmp_path / "tool.jsonl"
     outputs.write_text('{"id": "short-article", "text": "a text"}\n')

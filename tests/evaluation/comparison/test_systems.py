@@ -227,9 +227,7 @@ def test_missing_tools_are_listed_with_their_install_command(monkeypatch: pytest
 
 def test_other_tools_are_imported_late() -> None:
     """Choosing a tool doesn't import it."""
-    modules = (
-        "trafilatura readability resiliparse justext boilerpy3 newspaper goose3 magic_html html_text pebble".split()
-    )
+    modules = "trafilatura readability resiliparse justext boilerpy3 newspaper goose3 magic_html html_text".split()
     code = (
         "import sys; from blockml.evaluation.comparison.systems import choose; choose(['all', 'peers']);"
         f"print([name for name in {modules} if name in sys.modules])"

@@ -20,7 +20,6 @@ from blockml.errors import UsageError
 from blockml.evaluation import BlockScores, bootstrap_mean, mean_of_means, means_by, paired_difference
 from blockml.evaluation.comparison.grid import METRIC_INFO, OUTCOMES, fill_grid, quartiles, slice_pages
 from blockml.evaluation.comparison.means import HEADLINES, Settings, block_ratios, difference_rows, mean_rows, rounded
-from blockml.evaluation.comparison.published import published_tables
 from blockml.evaluation.comparison.reference import PageScore
 from blockml.evaluation.comparison.tables import build_tables, write_tables
 
@@ -440,15 +439,6 @@ def test_facts_of_runs_and_data_sets() -> None:
     assert found["settings"] == {"resamples": 1000, "seed": 3, "level": 0.95}
     assert found["metrics"]["without_rate"]["better"] == "low"
     assert build_tables(scores, runs, created="2032-01-01", resamples=5)["created"] == "2032-01-01"
-
-
-def test_published_numbers_are_listed_next_to_ours() -> None:
-    """A published system that we ran has its mean over all pages next to the published number."""
-    found = build({"accb": [page("x", lcs_f1=0.5), page("y", lcs_f1=0.75)]})["published"]
-    assert [table["name"] for table in found] == [table.name for table in published_tables()]
-    assert found[0]["ours"] == [
-        {"column": "ACCB", "system": "accb", "dataset": "news", "metric": "lcs_f1", "mean": 0.625}
-    ]
 
 
 EDGES: dict[str, dict[str, Scores]] = {

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import builtins
-import multiprocessing
+import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 
@@ -18,14 +15,45 @@ from blockml.evaluation.comparison import workers
 from blockml.evaluation.comparison.running import run_system
 from blockml.evaluation.comparison.store import Store, draw_sample
 from blockml.evaluation.comparison.systems import System
-from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
+from blockml.evaluation.comparison.workers import CannotRunError, run_pages
 from tests.evaluation.comparison.fakes import dataset, fake, make_broken
 
+#: A script that defines a system and runs it.
+SCRIPT = """
+from pathlib import Path
 
-@pytest.fixture(autouse=True)
-def pebble() -> None:
-    """Skip these tests if pebble, which the workers need, isn't installed."""
-    pytest.importorskip("pebble", reason="needs the extra report")
+from blockml.extractors import Plain
+from blockml.evaluation.comparison.systems import choose
+from blockml.evaluation.comparison.workers import run_pages
+from tests.evaluation.comparison.fakes import dataset
+
+class Mine(Plain):
+    pass
+
+GUARD
+    folder = Path("pages")
+    folder.mkdir(exist_ok=True)
+    pages = dataset(folder, {"a": "one", "b": "two"}).pages
+    print([result.outcome for result in run_pages(choose(Mine()).systems[0], pages, jobs=2)])
+"""
+
+
+def run_script(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a new folder."""
+    place = folder / str(len(list(folder.iterdir())))
+    place.mkdir()
+    path = place / "script.py"
+    path.write_text(script, encoding="utf-8")
+    environment = {"PYTHONPATH": ":".join(path or str(Path.cwd()) for path in sys.path)}
+    return subprocess.run(  # noqa: S603
+        [sys.executable, path], capture_output=True, text=True, check=False, cwd=place, env=environment, timeout=300
+    )
+
+
+def children() -> list[str]:
+    """Return the command lines of the child processes of this process."""
+    ids = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split()
+    return [Path(f"/proc/{number}/cmdline").read_text(encoding="utf-8") for number in ids]
 
 
 def test_every_page_ends_with_an_outcome(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -68,7 +96,11 @@ def test_measured_time_is_that_of_the_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "reason"), [("exit", "its process ended"), ("nopackage", r"can't be imported \(no mod")]
+    ("source", "reason"),
+    [
+        ("exit", r"worker processes don't start \(the process ended with exit code 1\)"),
+        ("nopackage", r"can't be imported \(no mod"),
+    ],
 )
 def test_a_system_that_cannot_start_says_why(source: str, reason: str, tmp_path: Path) -> None:
     """A system that can't start raises the reason, instead of being started again for every page."""
@@ -90,57 +122,39 @@ def test_an_interrupt_stops_the_workers_and_leaves_no_partial_file(tmp_path: Pat
     with pytest.raises(KeyboardInterrupt):
         run_system(fake(), sample, Store(tmp_path / "out"), progress=interrupted)
     assert time.monotonic() - start < 30
-    assert not [child for child in multiprocessing.active_children() if "pebble" in child.name]
+    assert not [child for child in children() if "blockml.batch.worker" in child]
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
 
 
-class FragilePool:
-    """A pool that breaks whenever it runs page b, and the first time that it runs page d."""
-
-    active = True
-    broken: ClassVar[list[str]] = []
-
-    def schedule(self, function: Callable[..., Any], *, args: tuple[Any, ...], timeout: float = 0) -> Future[Any]:
-        """Return a finished future without calling the function."""
-        future: Future[Any] = Future()
-        name = args[1].id if function is workers._work else ""
-        if name == "b" or (name == "d" and self.broken.count("d") == 0):
-            future.set_exception(BrokenProcessPool())
-            self.broken.append(name)
-        else:
-            future.set_result((TaskResult(name, "ok"), timeout))
-        return future
-
-    def stop(self) -> None:
-        """Do nothing, because no process runs."""
-
-    join = stop
+def test_a_process_that_is_killed_by_others_is_replaced(tmp_path: Path) -> None:
+    """Its page is tried again once, because it may not be the cause; a page that is killed twice is a crash."""
+    once, twice = f"KILL {tmp_path / 'killed'}", "KILL"
+    pages = dataset(tmp_path, {"a": "x", "b": twice, "c": once, "d": "x"}).pages
+    results = list(run_pages(fake(), pages))
+    assert [(result.id, result.outcome) for result in results] == [
+        ("a", "ok"), ("b", "crash"), ("c", "ok"), ("d", "ok"),
+    ]  # fmt: skip
+    assert results[1].error == "the process was killed by SIGKILL"
 
 
-def test_a_broken_pool_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that breaks the pool repeatedly is given up, and the others run in the next pool."""
-    monkeypatch.setattr(workers, "_pool", lambda *_: FragilePool())
-    monkeypatch.setattr(FragilePool, "broken", [])
-    pages = dataset(tmp_path, dict.fromkeys("abcde", "x")).pages
-    outcomes = [(result.id, result.outcome) for result in run_pages(fake(), pages)]
-    assert outcomes == [("a", "ok"), ("b", "crash"), ("c", "ok"), ("d", "ok"), ("e", "ok")]
+def test_workers_are_replaced_after_some_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory that a tool loses is freed with its process."""
+    monkeypatch.setattr(workers, "_PAGES_PER_WORKER", 2)
+    texts = dict.fromkeys("abcde", "PROCESS")
+    ids = [result.text for result in run_pages(fake(), dataset(tmp_path, texts).pages)]
+    assert ids[0] == ids[1] != ids[2] == ids[3] != ids[4]
+
+
+def test_a_script_can_define_its_system(tmp_path: Path) -> None:
+    """Workers import the script, which starts the comparison only if it is run itself."""
+    guarded = SCRIPT.replace("GUARD", 'if __name__ == "__main__":')
+    assert run_script(tmp_path, guarded).stdout == "['ok', 'ok']\n"
+    unguarded = run_script(tmp_path, SCRIPT.replace("GUARD", "if True:"))
+    assert unguarded.returncode == 1
+    assert """below 'if __name__ == "__main__":'""" in unguarded.stderr
 
 
 def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
     """Options are checked before a worker starts."""
     with pytest.raises(UsageError, match="jobs must be at least 1 and timeout more than 0, got 0 and 30"):
         list(run_pages(fake(), dataset(tmp_path, {"a": "x"}).pages, jobs=0))
-
-
-def test_missing_pebble_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error names the command that installs pebble."""
-    real = builtins.__import__
-
-    def without_pebble(name: str, *rest: Any, **options: Any) -> Any:
-        if name == "pebble":
-            raise ImportError(name)
-        return real(name, *rest, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without_pebble)
-    with pytest.raises(UsageError, match=r'pip install "\.\[report\]"'):
-        list(run_pages(fake(), dataset(tmp_path, {"a": "x"}).pages))

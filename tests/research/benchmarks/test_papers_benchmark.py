@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from blockml.evaluation import block_scores
-from blockml.evaluation.comparison.published import published_tables
 from blockml.page import Label
 from blockml.templates.mapping import tree_of
 from research.benchmarks.papers.__main__ import SECTIONS, main
@@ -14,6 +13,7 @@ from research.benchmarks.papers.blocks import CLASSES, NEAREST, PRINTED
 from research.benchmarks.papers.common import pooled_counts, pooled_f1
 from research.benchmarks.papers.content import precision_at
 from research.benchmarks.papers.nodes import frames
+from research.benchmarks.papers.published import published_tables
 from research.benchmarks.papers.thresholds import held_out_folds
 
 pytestmark = pytest.mark.exhaustive

@@ -1,12 +1,14 @@
 """Result tables of the papers that blockml implements, as data with their source.
 
 Most of their pages are not public, so only orderings and magnitudes can be compared. The conclusions of a paper are
-stored as :class:`Claim`, which can be tested on any scores.
+stored as :class:`Claim`, which can be tested on any scores. ``python -m research.benchmarks.papers.published
+DIR/comparison.json`` prints the tables of which ``blockml compare`` measured a system.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -15,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from blockml.errors import UsageError, check_name
+from research.benchmarks.papers.common import show
 
 #: Caveat to show wherever published numbers appear next to measured ones.
 NOTE = (
@@ -25,7 +28,7 @@ NOTE = (
 #: Largest difference of results that a paper calls equal (Gottron 2008, Bridging the gap: .751, .745 and .745).
 SAME = 0.02
 
-_FOLDER = Path(__file__).with_name("papers")
+_FOLDER = Path(__file__).with_name("tables")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,3 +253,34 @@ def _of_measures(table: PublishedTable, claim: Claim) -> Claim:
     """Widen a claim about specific measures to all rows, because measured rows only hold values of these measures."""
     measures = {row.name for row in table.rows if row.metric} if not table.averageable else set()
     return replace(claim, rows=()) if claim.rows and set(claim.rows) <= measures else claim
+
+
+def main(path: Path) -> None:
+    """Print the published tables of measured systems, with the means of a comparison and what holds of each claim."""
+    measured: dict[str, dict[str, dict[str, float]]] = {}
+    for row in json.loads(path.read_text("utf-8"))["means"]:
+        if row["slice_kind"] == "all" and row["mean"] is not None:
+            measured.setdefault(row["metric"], {}).setdefault(row["system"], {})[row["dataset"]] = row["mean"]
+    for table in compare_with_published(measured):
+        ours: dict[str, dict[str, object]] = {}
+        for entry in table["ours"]:
+            line = ours.setdefault(f"{entry['dataset']} {entry['metric']}", {})
+            line[entry["column"]] = round(entry["mean"], 3)
+        if not ours:
+            continue
+        lines: dict[str, dict[str, object]] = {
+            row["name"]: dict(zip(table["columns"], row["values"], strict=True)) for row in table["rows"]
+        }
+        lines |= {f"here: {name}": line for name, line in ours.items()}
+        rows = [
+            {"": name, **{column: line.get(column, "") for column in table["columns"]}} for name, line in lines.items()
+        ]
+        show(f"{table['title']} ({table['source']}, {table['place']})", rows)
+        show(
+            "Claims",
+            [{"claim": item["text"], "published": item["published"], "here": item["ours"]} for item in table["claims"]],
+        )
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import blockml
 from blockml.datasets import TextGold, open_dataset
-from blockml.datasets.tags import tag_distribution, tag_points
+from research.benchmarks.papers.tags import main, tag_distribution, tag_points
 from tests.refined import refined_lines
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[3] / "data"
 
 
 def test_points_are_lines_of_the_refined_document() -> None:
@@ -38,3 +40,15 @@ def test_paragraphs_are_suggested_and_buttons_are_not() -> None:
     assert rows["p"].parent_of_main > rows["p"].parent_of_other
     assert not rows["nav"].suggested
     assert not rows["button"].suggested
+
+
+def test_tags_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The figure shows the shares of tags in the data set, and those of a chosen page."""
+    target = tmp_path / "tags.html"
+    assert main([str(DATA / "pages"), "-o", str(target), "--page", "short-article"]) == 0
+    assert capsys.readouterr().out.startswith("tag ")
+    html = target.read_text()
+    assert html.count("<svg") == 2
+    assert "Figure 2 for short-article" in html
+    with pytest.raises(SystemExit):
+        main([str(DATA / "pages"), "-o", str(target), "--page", "nothing"])

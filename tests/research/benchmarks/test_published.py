@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from blockml.errors import UnknownNameError, UsageError
 from blockml.evaluation.comparison.grid import METRIC_INFO
-from blockml.evaluation.comparison.published import (
+from research.benchmarks.papers.published import (
     NOTE,
     Claim,
     PublishedRow,
     PublishedTable,
     compare_with_published,
+    main,
     published_tables,
 )
 
@@ -202,3 +206,18 @@ def test_the_first_measured_system_of_a_column_is_used() -> None:
     equal = Claim("equal", better=("a",), worse=("b",), relation="=", every=True)
     assert equal.holds({"a": {"x": 0.50}, "b": {"x": 0.515}}) is True
     assert equal.holds({"a": {"x": 0.50}, "b": {"x": 0.53}}) is False
+
+
+def test_tables_of_measured_systems_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A published system that a comparison measured has its mean beside the published numbers."""
+    rows = [
+        {"metric": "lcs_f1", "system": name, "dataset": "news", "slice_kind": "all", "mean": mean}
+        for name, mean in (("accb", 0.625), ("ccb", 0.5))
+    ]
+    path = tmp_path / "comparison.json"
+    path.write_text(json.dumps({"means": rows}))
+    main(path)
+    printed = capsys.readouterr().out
+    assert "here: news lcs_f1" in printed
+    assert ".625" in printed
+    assert "ACCB is at least as good as CCB on average" in printed
