@@ -2,22 +2,12 @@
    tree, as there, so the sums are bit-identical. */
 #include "predictors_ensemble.h"
 
-/* Estimated nodes on the path of a row: if all paths together have fewer nodes than the trees, pruning tests costs more
-   than it saves. */
-enum { TYPICAL_DEPTH = 6 };
-
-typedef struct {
-    float threshold;
-    int32_t column;   /* offset of its values */
-    int32_t child[2]; /* for values up to the threshold, and above */
-} PrunedNode;
-
-/* Returns the range of n numbers that are `step` apart. Bits of floats, inverted below zero, are integers of the same
-   order, whose comparisons compilers vectorise. */
-static inline Range range_of(const float *numbers, Py_ssize_t n, Py_ssize_t step) {
+/* Returns the range of n numbers. Bits of floats, inverted below zero, are integers of the same order, whose comparisons
+   compilers vectorise. */
+static inline Range range_of(const float *numbers, Py_ssize_t n) {
     int32_t min = INT32_MAX, max = INT32_MIN, bits;
     for (Py_ssize_t i = 0; i < n; i++) {
-        memcpy(&bits, numbers + i * step, 4);
+        memcpy(&bits, numbers + i, 4);
         bits ^= -(int32_t)(bits < 0) & INT32_MAX;
         min = bits < min ? bits : min;
         max = bits > max ? bits : max;
@@ -30,61 +20,14 @@ static inline Range range_of(const float *numbers, Py_ssize_t n, Py_ssize_t step
     return is_ordered ? range : (Range){-INFINITY, INFINITY};
 }
 
+/* Finds the ranges of the columns of a column-major matrix. */
 WIDE static void find_ranges(Matrix matrix, Range *ranges) {
-    for (Py_ssize_t k = 0; k < matrix.n_columns; k++) {
-        const float *column = matrix.values + k * matrix.column_step;
-        ranges[k] = matrix.row_step == 1 ? range_of(column, matrix.n_rows, 1)
-                                         : range_of(column, matrix.n_rows, matrix.row_step);
-    }
+    for (Py_ssize_t k = 0; k < matrix.n_columns; k++)
+        ranges[k] = range_of(matrix.values + k * matrix.column_step, matrix.n_rows);
 }
 
-/* Prunes the tests of a tree that are decided for all rows of the matrix. next[i] is the first node that remains on the
-   path from node i. Children come after their parents. */
-static void prune_tests(const Ensemble *e, int32_t root, int32_t stop, PrunedNode *nodes, int32_t *next) {
-    for (int32_t i = stop - 1; i >= root; i--) {
-        int32_t here = i - root;
-        next[here] = here;
-        if (e->feature[i] < 0) {
-            nodes[here] = (PrunedNode){INFINITY, 0, {here, here}};
-            continue;
-        }
-        Py_ssize_t column = e->feature[i] * e->matrix.column_step;
-        int32_t left = next[e->left[i] - root], right = next[e->right[i] - root];
-        float threshold = rounded_down(e->threshold[i]);
-        if (all_left(e->ranges[e->feature[i]], threshold))
-            next[here] = left;
-        else if (all_right(e->ranges[e->feature[i]], threshold))
-            next[here] = right;
-        else
-            nodes[here] = (PrunedNode){threshold, (int32_t)column, {left, right}};
-    }
-}
-
-/* Adds the leaf values of a pruned tree. */
-static void traverse(const PrunedNode *nodes, int32_t root, const double *value, Matrix matrix, double *out,
-                     Py_ssize_t n_classes) {
-    for (Py_ssize_t row = 0; row < matrix.n_rows; row++) {
-        int32_t at = root, before;
-        do {
-            before = at;
-            const float *x = matrix.values + row * matrix.row_step + nodes[at].column;
-            at = nodes[at].child[!(*x <= nodes[at].threshold)];
-        } while (at != before);
-        out[row * n_classes] += value[at];
-    }
-}
-
-/* Adds the leaf values of all trees, in order. `nodes` and `next` have room for all nodes. */
-static void sum_pruned_trees(const Ensemble *e, PrunedNode *nodes, int32_t *next) {
-    for (Py_ssize_t tree = 0; tree < e->n_trees; tree++) {
-        int32_t root = e->roots[tree], stop = (int32_t)(tree + 1 < e->n_trees ? e->roots[tree + 1] : e->n);
-        prune_tests(e, root, stop, nodes, next);
-        traverse(nodes, next[0], e->value + root, e->matrix, e->sums + e->tree_class[tree], e->n_classes);
-    }
-}
-
-/* Adds the leaf values row by row: for few rows and many nodes, most of which no row reaches. */
-static void traverse_unpruned(const Ensemble *e) {
+/* Adds the leaf values row by row: of large trees, or for few rows. */
+static void traverse(const Ensemble *e) {
     for (Py_ssize_t tree = 0; tree < e->n_trees; tree++)
         for (Py_ssize_t row = 0; row < e->matrix.n_rows; row++) {
             const float *x = e->matrix.values + row * e->matrix.row_step;
@@ -159,25 +102,16 @@ PyObject *pack_trees(PyObject *module, PyObject *arrays) {
 
 /* Adds leaf values to the sums of an ensemble. Returns 0, or -1 without memory. */
 static int sum_ensemble(Ensemble e) {
-    int is_traversed = e.packed == NULL || e.matrix.row_step != 1 || e.matrix.n_rows < MIN_PACKED_ROWS, failed = 0;
-    if (e.matrix.n_rows == 0) return 0;
-    size_t n_pruned = is_traversed ? (size_t)e.n : 0;
-    size_t size = n_pruned * (sizeof(PrunedNode) + sizeof(int32_t)) + (size_t)e.matrix.n_columns * sizeof(Range);
-    PrunedNode *nodes = malloc(size + 1);
-    if (nodes == NULL) return -1;
-    int32_t *next = (int32_t *)(nodes + n_pruned);
-    Range *ranges = (Range *)(next + n_pruned);
-    e.ranges = ranges;
-    if (e.n / TYPICAL_DEPTH > e.matrix.n_rows * e.n_trees) {
-        traverse_unpruned(&e);
-    } else {
-        find_ranges(e.matrix, ranges);
-        if (is_traversed)
-            sum_pruned_trees(&e, nodes, next);
-        else
-            failed = sum_packed_trees(&e);
+    if (e.packed == NULL || e.matrix.row_step != 1 || e.matrix.n_rows < MIN_PACKED_ROWS) {
+        traverse(&e);
+        return 0;
     }
-    free(nodes);
+    Range *ranges = malloc((size_t)e.matrix.n_columns * sizeof(Range) + 1);
+    if (ranges == NULL) return -1;
+    find_ranges(e.matrix, ranges);
+    e.ranges = ranges;
+    int failed = sum_packed_trees(&e);
+    free(ranges);
     return failed;
 }
 
