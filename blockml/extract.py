@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeAlias
 
 import numpy as np
 
-from blockml.archives.compression import read_file
-from blockml.archives.kinds import PAGE_FILES, is_list_of_pages, is_table_of_pages, pattern
 from blockml.decision.decide import Decision, decide
 from blockml.document.text import render_text
 from blockml.errors import InputError, UsageError
@@ -35,6 +33,7 @@ from blockml.parsing.decoding import Detector
 from blockml.parsing.displayed import as_laid_out
 from blockml.parsing.hiding import mark_hidden
 from blockml.records import page_record
+from blockml.text.words import lazy_pattern
 
 if TYPE_CHECKING:
     from blockml.document.nodes import Document
@@ -47,8 +46,8 @@ __all__ = ["MAX_WORDS", "AnyHtml", "content_in_scripts", "extract", "extract_pag
 #: Types of page that :func:`extract` accepts.
 AnyHtml: TypeAlias = "bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO | TextIO | ParserTree"
 
-#: A ``str`` that is a URL or the name of a page file, not a page.
-_NO_PAGE = re.compile(rf"(https?://\S+)|[^<>\s]+{pattern(PAGE_FILES)}", re.IGNORECASE)
+#: A ``str`` that is a URL or may be the name of a page file.
+_URL_OR_NAME = re.compile(r"(https?://\S+)|[^<>\s]+", re.IGNORECASE)
 
 
 def extract(
@@ -145,9 +144,8 @@ def extract_with(
                 f"html must be bytes, str, a path, an open file, an lxml tree or a selector, got {type(html).__name__}"
             )
         html, charset = tree_bytes(html), "utf-8"
-    if isinstance(html, str) and (match := _NO_PAGE.fullmatch(html)):
-        what = "a URL; fetch the page and pass its bytes" if match[1] else "the name of a file; pass a Path"
-        raise UsageError(f"html must be a page, but {html!r} is {what}")
+    if isinstance(html, str) and (match := _URL_OR_NAME.fullmatch(html)):
+        _check_is_page(html, is_url=match[1] is not None)
     parsing = extractor.parsing.options()
     if isinstance(html, bytearray | memoryview):
         html = bytes(html)
@@ -155,8 +153,20 @@ def extract_with(
     return extract_page(page, extractor, options)
 
 
+def _check_is_page(word: str, *, is_url: bool) -> None:
+    """Raise UsageError if a text without white space and tags is a URL or the name of a page file."""
+    from blockml.archives.kinds import page_stem  # few pages are one word
+
+    if is_url or page_stem(word):
+        what = "a URL; fetch the page and pass its bytes" if is_url else "the name of a file; pass a Path"
+        raise UsageError(f"html must be a page, but {word!r} is {what}")
+
+
 def _read(source: Any, limit: int) -> bytes | str:  # noqa: ANN401 (a path or an open file)
-    """Read at most ``limit`` bytes or characters of a page."""
+    """Read at most ``limit`` bytes or characters of a page; imports the modules on first use."""
+    from blockml.archives.compression import read_file
+    from blockml.archives.kinds import is_list_of_pages, is_table_of_pages
+
     try:
         data = read_file(Path(source), limit) if isinstance(source, os.PathLike) else source.read(limit)
     except OSError as error:
@@ -310,7 +320,7 @@ def _images(page: Page, decision: Decision, pictures: Lazy[Pictures], warnings: 
 #: Maximum words of a text for which scripts are searched: a page with more has content of its own (our choice).
 MAX_WORDS = 30
 #: Data that frameworks and sites embed for their scripts, by the name that the message shows.
-_DATA = re.compile(
+_DATA = lazy_pattern(
     rb"""<script\b[^>]{0,400}?\bid\s*=\s*["']?(?P<id>__NEXT_DATA__|__NUXT_DATA__|ng-state|serverApp-state|___gatsby"""
     rb"""|data-deferred-state[\w-]{0,40}|shoebox[\w-]{0,40}|__APP_DATA__|__FRSH_STATE|app-data)\b"""
     rb"""|(?P<name>self\.__next_f|__NUXT__|__INITIAL_STATE__|__INITIAL_DATA__|__PRELOADED_STATE__|__APOLLO_STATE__"""
@@ -319,15 +329,15 @@ _DATA = re.compile(
     re.IGNORECASE,
 )
 #: An element without content that an application fills, by its id.
-_EMPTY = re.compile(
+_EMPTY = lazy_pattern(
     rb"""<(div|main|section|app-root)\b(?:[^>]{0,400}?\bid\s*=\s*["']?(?P<id>root|app|__next|__nuxt|main|react-root|svelte)"""
     rb"""["']?(?=[\s>/])[^>]{0,400})?>\s*</\1\s*>""",
     re.IGNORECASE,
 )
 #: A script with an address, or one of the page itself that is more than a call or two.
-_SCRIPT_ELEMENT = re.compile(rb"<script\b[^>]{0,2000}\bsrc\s*=|<script\b[^>]{0,2000}>[^<]{400}", re.IGNORECASE)
+_SCRIPT_ELEMENT = lazy_pattern(rb"<script\b[^>]{0,2000}\bsrc\s*=|<script\b[^>]{0,2000}>[^<]{400}", re.IGNORECASE)
 #: Two words next to each other in embedded data.
-_PROSE = re.compile(rb"[a-z\x80-\xff],? [a-z\x80-\xff]", re.IGNORECASE)
+_PROSE = lazy_pattern(rb"[a-z\x80-\xff],? [a-z\x80-\xff]", re.IGNORECASE)
 #: Minimum bytes of data, and minimum pairs of words for each word of a text that was found besides.
 _MIN_DATA, _MIN_PAIRS = 100, 2
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from blockml.records import (
     paragraph_record,
     post_record,
 )
-from blockml.text.words import metric_tokens
+from blockml.text.words import lazy_pattern, metric_tokens
 
 if TYPE_CHECKING:
     from blockml.document.chunks import ChunkBlocks
@@ -36,14 +35,14 @@ if TYPE_CHECKING:
 __all__ = ["CHUNK_FORMATS", "FORMATS", "Format", "check_options", "find_chunks", "render", "starts_with"]
 
 #: A line of Markdown that starts a heading, quotation, list item, table or code block.
-_MARKED_LINE = re.compile(r"[#>|`]|[-+*] |\d+[.)] ")
+_MARKED_LINE = lazy_pattern(r"[#>|`]|[-+*] |\d+[.)] ")
 #: Metadata in the header of TEI, and in front matter.
 _TEI_FIELDS = ("title", "authors", "published", "site_name", "description", "language", "keywords")
 _FRONT_FIELDS = (
     "title", "authors", "published", "modified", "site_name", "description", "language", "keywords", "image",
 )  # fmt: skip
 #: Characters that YAML doesn't allow unescaped, or reads as line breaks.
-_YAML_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_YAML_ESCAPED = lazy_pattern("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 #: Bytes reserved for the JSON around lists, and for warnings.
 _FRAME = 1000
 #: Bytes for each byte of the page that may be written to measure parts of blocks in blocks.

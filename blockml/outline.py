@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from blockml.page import Page
 from blockml.page.lazy import cached_property
 from blockml.parsing.segmentation import BREAKING, own_line_starts
+from blockml.text.words import lazy_pattern
 
 __all__ = ["FOOTNOTE_MARK", "Outline", "UnitKind"]
 
@@ -68,7 +69,7 @@ _SECTIONS = _NAMES[UnitKind.HEADING] | {"pre", "blockquote", "hr"}
 #: A table without header cells is layout if a cell has this many characters.
 _LONG_CELL = 800
 #: Texts of footnote marks.
-FOOTNOTE_MARK = re.compile(
+FOOTNOTE_MARK = lazy_pattern(
     r"\s*\[?\s*(?:(?:note|fn|n)\.?\s*)?(?:[0-9]{1,3}|[a-z]{1,2}|[ivx]{1,5}|[*†‡§]{1,3})\s*\]?\s*", re.IGNORECASE
 )
 #: Maximum lines per item of a plain list.

@@ -206,7 +206,7 @@ static int32_t role_named(const Page *page, const int32_t *roles, const char *na
 }
 
 static int write_container(Page *page, float *const *rows) {
-    enum { HALF, MOST, CLEAN, CLEAN_ALL, SCORED, MAIN_ONE, N_CANDIDATES };
+    enum { HALF, MOST, CLEAN, CLEAN_ALL, SCORED, MAIN_ONE, ALL, TITLED, ARTICLE_ONE, N_CANDIDATES };
     const Tree *tree = page->tree;
     Py_ssize_t n = tree->n, place[N_CANDIDATES];
     const double *prose = tree->amounts + 2 * n;
@@ -232,6 +232,9 @@ static int write_container(Page *page, float *const *rows) {
     place[CLEAN] = deepest_holding(tree, &masses, clean, 0.6);
     place[CLEAN_ALL] = deepest_holding(tree, &masses, clean, 0.9);
     place[MAIN_ONE] = largest_named(page, &masses, MAIN, roles, role_named(page, roles, "main"));
+    place[ALL] = deepest_holding(tree, &masses, masses.any, 0.95);
+    place[TITLED] = with_heading(page, &masses);
+    place[ARTICLE_ONE] = largest_named(page, &masses, ARTICLE, NULL, 0);
     score_paragraphs(page, scores);
     place[SCORED] = best_scored(tree, &masses, linked, scores);
     for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH);
@@ -250,27 +253,7 @@ const Family container_family = {
     {{ONCE, "outofhalf belowhalf offhalf sharehalf prosehalf outofmost belowmost offmost sharemost prosemost "
             "outofclean belowclean offclean shareclean proseclean outofcleanall belowcleanall offcleanall "
             "sharecleanall prosecleanall outofscored belowscored offscored sharescored prosescored outofmain "
-            "belowmain offmain sharemain prosemain scoreup scoreparent"}},
-};
-
-static int write_more_candidates(Page *page, float *const *rows) {
-    enum { ALL, TITLED, ARTICLE_ONE, N_CANDIDATES };
-    const Tree *tree = page->tree;
-    Py_ssize_t place[N_CANDIDATES];
-    Masses masses = {.ancestor_nodes = tree->ancestor_nodes, .n_ancestor_nodes = tree->n_ancestor_nodes};
-    int done = sum_masses(tree, tree->amounts, 3, &masses);
-    if (done == 0) {
-        place[ALL] = deepest_holding(tree, &masses, masses.any, 0.95);
-        place[TITLED] = with_heading(page, &masses);
-        place[ARTICLE_ONE] = largest_named(page, &masses, ARTICLE, NULL, 0);
-        for (int c = 0; c < N_CANDIDATES; c++) write_candidate(page, &masses, place[c], rows + c * EACH);
-    }
-    free(masses.sums);
-    return done;
-}
-
-const Family more_candidates_family = {
-    write_more_candidates, 0,
-    {{ONCE, "outofall belowall offall shareall proseall outoftitled belowtitled offtitled sharetitled prosetitled "
-            "outofarticle belowarticle offarticle sharearticle prosearticle"}},
+            "belowmain offmain sharemain prosemain outofall belowall offall shareall proseall outoftitled "
+            "belowtitled offtitled sharetitled prosetitled outofarticle belowarticle offarticle sharearticle "
+            "prosearticle scoreup scoreparent"}},
 };

@@ -2,9 +2,9 @@
 #include "features_page_tree.h"
 
 static const Family *const FAMILIES[] = {
-    &text_family,      &position_family, &around_family,    &path_family,       &ancestors_family,
-    &vocabulary_family,    &container_family, &more_candidates_family,  &same_path_family,  &repetition_family,
-    &siblings_family,  &title_overlap_family, &page_stats_family,
+    &text_family, &position_family, &around_family, &path_family, &ancestors_family, &vocabulary_family,
+    &container_family, &same_path_family, &repetition_family, &siblings_family, &title_overlap_family,
+    &page_stats_family,
 };
 enum { N_FAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
 

@@ -165,8 +165,7 @@ typedef struct {
 } Family;
 
 extern const Family text_family, position_family, around_family, path_family, ancestors_family, vocabulary_family,
-    container_family, more_candidates_family, same_path_family, repetition_family, siblings_family,
-    title_overlap_family, page_stats_family;
+    container_family, same_path_family, repetition_family, siblings_family, title_overlap_family, page_stats_family;
 
 /* features_block_groups.c: writes the numbers (n,) of groups of blocks whose ancestors at some levels have equal
    tags and, unless NULL, equal classes. */

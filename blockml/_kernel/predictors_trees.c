@@ -20,13 +20,12 @@ static inline Range range_of(const float *numbers, Py_ssize_t n) {
     return is_ordered ? range : (Range){-INFINITY, INFINITY};
 }
 
-/* Finds the ranges of the columns of a column-major matrix. */
 WIDE static void find_ranges(Matrix matrix, Range *ranges) {
     for (Py_ssize_t k = 0; k < matrix.n_columns; k++)
         ranges[k] = range_of(matrix.values + k * matrix.column_step, matrix.n_rows);
 }
 
-/* Adds the leaf values row by row: of large trees, or for few rows. */
+/* Adds the leaf values of all trees, row by row: for trees with many leaves, few rows, or rows in one piece. */
 static void traverse(const Ensemble *e) {
     for (Py_ssize_t tree = 0; tree < e->n_trees; tree++)
         for (Py_ssize_t row = 0; row < e->matrix.n_rows; row++) {

@@ -10,17 +10,28 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.prediction import ScoredPage
+from blockml.decision.prediction import Draft
 from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
-from blockml.page import Blocks, Flag, Label, Page
-from blockml.page.element_names import COMMENTS, blocks_in
+from blockml.page import Blocks, Flag, Label, Page, Reason
+from blockml.page.element_names import COMMENTS, OF_POSTS, blocks_in
 from blockml.text.words import counted
 
 if TYPE_CHECKING:
+    from blockml.decision.policy import DecisionPolicy
     from blockml.posts import ThreadPost
 
-__all__ = ["CommentLimits", "comments_remark", "consistent_labels", "is_forum", "readers_comments", "thread_changes"]
+__all__ = [
+    "CommentLimits",
+    "choose_labels",
+    "comments_remark",
+    "complete_threads",
+    "consistent_labels",
+    "is_forum",
+    "readers_comments",
+    "remove_comments",
+    "thread_changes",
+]
 
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
@@ -45,11 +56,25 @@ _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
 
 
 class CommentLimits(NamedTuple):
-    """Numbers of the policy by which comments are found."""
+    """Numbers by which comments are found."""
 
     probability: float  #: Minimum probability of a comment in most blocks.
     named: float  #: The same in elements that are named for comments.
-    forum_share: float  #: See :func:`is_forum`.
+    forum_share: float = 0.5  #: See :func:`is_forum` (our choice).
+
+    @classmethod
+    def of(cls, policy: DecisionPolicy) -> CommentLimits:
+        """Return the numbers of a policy."""
+        return cls(policy.comment_probability, policy.named_comment_probability)
+
+
+def remove_comments(page: Draft) -> None:
+    """Remove readers' comments."""
+    found = readers_comments(page, CommentLimits.of(page.policy))
+    if found is not None:
+        page.override(found, Reason.COMMENT, kept=False)
+        remark = comments_remark(page.page, page.by_score, found)
+        page.remarks += [remark] if remark else []
 
 
 def is_forum(page: PageMatrix, share: float) -> bool:
@@ -68,7 +93,7 @@ def is_forum(page: PageMatrix, share: float) -> bool:
     return float(words[thread < FAR].sum()) / max(1.0, float(words.sum())) > share
 
 
-def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bool_] | None:
+def readers_comments(scored: Draft, limits: CommentLimits) -> NDArray[np.bool_] | None:
     """Return (n_blocks,) which kept blocks are readers' comments.
 
     None without comments, on forums, and if hardly any running text besides is kept, although the comments are
@@ -93,7 +118,7 @@ def readers_comments(scored: ScoredPage, limits: CommentLimits) -> NDArray[np.bo
 
 
 def _by_readers(
-    scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_], named: NDArray[np.bool_]
+    scored: Draft, page: PageMatrix, found: NDArray[np.bool_], named: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Return comments (n_blocks,) without the body of the page, and without long ones that have no authors.
 
@@ -131,7 +156,7 @@ def comments_remark(page: Page, kept: NDArray[np.bool_], removed: NDArray[np.boo
     return f"{counted(n_removed, 'word')} were left out as readers' comments"
 
 
-def _is_subject(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) -> bool:
+def _is_subject(scored: Draft, page: PageMatrix, found: NDArray[np.bool_]) -> bool:
     """Tell whether comments (n_blocks,) are what the page is about.
 
     They are probable, or running text rather than short remarks, and hardly any probable text is left besides.
@@ -146,7 +171,7 @@ def _is_subject(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) 
     return bool(is_probable or page.context.prose[comments].sum() >= _MIN_PROSE * words.sum())
 
 
-def _without_body(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _without_body(scored: Draft, page: PageMatrix, found: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return comments (n_blocks,) without those in the body of the page, which is not written by readers.
 
     It is the lines of the element whose paragraphs have most of the certain running text, if they don't begin with a
@@ -167,9 +192,7 @@ def _without_body(scored: ScoredPage, page: PageMatrix, found: NDArray[np.bool_]
     return found & ~np.isin(line, line[inside])
 
 
-def _limits(
-    scored: ScoredPage, page: PageMatrix, limits: CommentLimits, named: NDArray[np.bool_]
-) -> NDArray[np.float32]:
+def _limits(scored: Draft, page: PageMatrix, limits: CommentLimits, named: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Return the minimum probability of a comment, one number or (n_blocks,).
 
     It is lower in elements that are ``named`` (n_blocks,) for comments, if words outside of them are kept; otherwise
@@ -187,7 +210,7 @@ def _limits(
     return np.where(named, np.float32(limits.named), of_all)
 
 
-def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label, ...]:
+def consistent_labels(scored: Draft, limits: CommentLimits) -> tuple[Label, ...]:
     """Return (n_blocks,) the most probable labels that agree with what the model keeps; none without block types.
 
     Blocks that may be comments are comments, but for the body of the page. Other kept blocks are content, and other
@@ -216,10 +239,39 @@ def consistent_labels(scored: ScoredPage, limits: CommentLimits) -> tuple[Label,
     )
 
 
-#: Minimum number of posts whose bodies are kept, for a page to be a thread.
-_MIN_KEPT = 2
+def choose_labels(page: Draft) -> None:
+    """Keep and remove the blocks with labels that a caller includes and excludes."""
+    if (page.include or page.exclude) and page.labels is not None:
+        asked_for, excluded = (
+            np.array([label in chosen for label in page.labels], dtype=bool) for chosen in (page.include, page.exclude)
+        )
+        page.override(asked_for, Reason.ASKED_FOR, kept=True)
+        page.override(excluded, Reason.EXCLUDED, kept=False)
+
+
+#: Probability of an article that isn't searched for posts, and elements with names of posts on other pages; share of
+#: the threshold that a post of a kept thread needs; and minimum posts whose bodies are kept, for a page to be a thread.
+_CERTAIN_ARTICLE, _MIN_NAMED, _LIKELY_POST, _MIN_KEPT = 0.9, 2, np.float32(0.8), 2
 #: Headings that may be the title of a thread in its first post.
 _TITLES = frozenset({"h1", "h2"})
+
+
+def complete_threads(page: Draft) -> None:
+    """Find the posts of a page that is probably not an article, and complete its thread."""
+    p_article = page.prediction.p_article
+    if p_article is None or p_article >= _CERTAIN_ARTICLE:
+        return
+    if sum(map(len, page.page.nodes.with_words(OF_POSTS, any_case=True).values())) < _MIN_NAMED:
+        return
+    from blockml.posts import find_posts  # only pages with names of posts need it
+
+    by_default = page.by_model & (page.kept | ~page.by_score)
+    page.posts = find_posts(page.page, page.kept | by_default)
+    if page.posts:
+        likely = page.by_score | (page.scores >= _LIKELY_POST * np.float32(page.threshold))
+        added, beside = thread_changes(page.posts, page.page.blocks, page.kept, likely, by_default)
+        page.override(added, Reason.KEPT_WITH_POST, kept=True)
+        page.override(beside, Reason.REMOVED_WITH_POST, kept=False)
 
 
 def thread_changes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -11,25 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.comments import comments_remark, consistent_labels
-from blockml.decision.declared import declared_lines, declares_article, has_running_text
-from blockml.decision.policy import (
-    HALF,
-    MIN_SUMMARY_P_ARTICLE,
-    REASONS,
-    REMOVALS,
-    DecisionPolicy,
-    PolicyColumns,
-    comment_limits,
-    score_blocks,
-)
-from blockml.decision.prediction import Prediction, ScoredPage
+from blockml.decision.comments import CommentLimits, consistent_labels
+from blockml.decision.policy import DecisionPolicy, PolicyColumns, Scoring
+from blockml.decision.prediction import HALF, Draft, Prediction
 from blockml.decision.remarks import unit_remarks
-from blockml.decision.units import complete, mean_over_units
+from blockml.decision.rules import DECLARED, LAST, REMOVALS, UNITS, WITHOUT, apply_rules, scored_page
+from blockml.decision.units import mean_over_units
 from blockml.errors import UsageError, check_name, check_type
 from blockml.outline import Outline
 from blockml.page import Label, Page, Reason
-from blockml.page.element_names import OF_POSTS
 from blockml.page.lazy import LazySequence
 
 if TYPE_CHECKING:
@@ -37,9 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Decision", "confidence", "decide", "label_names", "predicted_f1", "with_threshold"]
 
-#: Probability of an article that isn't searched for posts; share of the threshold that a post of a kept thread needs.
-_CERTAIN_ARTICLE, _LIKELY_POST = 0.9, np.float32(0.8)
-_MIN_NAMED = 2  # elements with names of posts on such a page
 #: Minimum confidence by the default threshold of a page that no threshold leaves empty.
 _MIN_CONFIDENCE = 0.5
 #: Steps that find the highest threshold at which something of such a page is kept, by halves.
@@ -135,116 +122,72 @@ def _decide(
     policy: DecisionPolicy, page: Page, prediction: Prediction, include: Set[Label], exclude: Set[Label]
 ) -> Decision:
     """Decide by the threshold of the policy, even if nothing is kept."""
-    scorer, threshold = _scorer(prediction), np.float32(policy.threshold)
-    policy, by_policy, declared = _by_policy(policy, page, prediction, scorer)
-    scores = by_policy if declared is None else np.where(declared, np.maximum(by_policy, HALF), by_policy)
-    by_model = scores >= HALF
-    outline = Outline(page) if prediction.matrix is None else prediction.matrix.context.outline
-    changes = list[tuple[Reason, NDArray[np.intp]]]()
-    # Compared as float32, so that a block whose score equals the threshold is kept.
-    if policy.rule == "expected_f1":
-        by_blocks = _reach(scores, prediction, by_model, threshold)
-        if prediction.removed is not None:
-            by_blocks = mean_over_units(scores, outline) >= threshold
-        completed = complete(outline, scores, prediction.scores, float(threshold), by_blocks)
-        by_score, changes = completed.kept, completed.reasons
-    else:
-        by_score = mean_over_units(scores, outline, tables=False) >= threshold
-    scored = ScoredPage(outline, prediction, by_score, by_model)
-    kept = by_score
-    overriding: list[tuple[Reason, NDArray[np.bool_]]] = []  # changes by rules after the scores, in order
-    for reason, rule in REMOVALS:
-        if (found := rule(policy, scored)) is not None:
-            overriding.append((reason, found & kept))
-            kept = kept & ~found
-    comments = next((found for reason, found in overriding if reason is Reason.COMMENT), None)
-    remark = None if comments is None else comments_remark(page, by_score, comments)
-    of_units = unit_remarks(outline, changes, kept) if policy.rule == "expected_f1" else ()
-    by_rules = kept
-    posts: tuple[ThreadPost, ...] = ()
-    if _may_have_posts(policy, page, prediction):
-        from blockml.posts import find_posts  # only pages with names of posts need it
-
-        by_default = by_model & (kept | ~by_score)
-        posts = find_posts(page, kept | by_default)
-    if posts:
-        likely = by_score | (scores >= _LIKELY_POST * threshold)
-        from blockml.decision.comments import thread_changes
-
-        added, beside = thread_changes(posts, page.blocks, kept, likely, by_default)
-        overriding += [(Reason.KEPT_WITH_POST, added), (Reason.REMOVED_WITH_POST, beside)]
-        kept = (kept | added) & ~beside
-    # The confidence is that of the scores, without labels that were included or excluded.
-    if policy.rule == "expected_f1" and prediction.matrix is not None:
-        probabilities = prediction.scores
-        if by_rules is not by_score:
-            probabilities = np.where(by_score & ~by_rules, np.float32(0), probabilities)
-        sure = predicted_f1(probabilities, by_rules, prediction.matrix.context.words)
-    else:
-        sure = confidence(scores, by_score, page.blocks.n_words)
-    labels = prediction.labels
+    matrix, has_units = prediction.matrix, policy.rule == "expected_f1"
+    columns = PolicyColumns.of(matrix.context, policy) if has_units and matrix is not None else None
+    scored = scored_page(policy, prediction, columns)
+    apply_rules(DECLARED, scored)
+    outline = Outline(page) if matrix is None else matrix.context.outline
+    by_blocks = _reaching(scored, outline)
+    draft = Draft(scored.policy, outline, prediction, scored.scores, by_blocks, include, exclude)
+    if 0 < np.count_nonzero(by_blocks) < len(by_blocks):
+        draft.by_score = draft.kept = by_blocks.copy()  # changed in place
+        apply_rules(UNITS, draft)
+    of_units = len(draft.changes)
+    apply_rules(REMOVALS, draft)
+    remarks = draft.remarks
+    if has_units:
+        remarks += unit_remarks(outline, draft.changes[:of_units], draft.kept)
+    certain = _confidence(draft)
     if prediction.block_types is not None:
-        labels = LazySequence(len(kept), partial(consistent_labels, scored, comment_limits(policy)))
-    if (include or exclude) and labels is not None:
-        asked_for = np.array([label in include for label in labels], dtype=bool) & ~kept
-        excluded = np.array([label in exclude for label in labels], dtype=bool) & kept
-        overriding += [(Reason.ASKED_FOR, asked_for), (Reason.EXCLUDED, excluded)]
-        kept = (kept & ~excluded) | asked_for
+        draft.labels = LazySequence(len(by_blocks), partial(consistent_labels, draft, CommentLimits.of(policy)))
+    apply_rules(LAST, draft)
 
     def reasons() -> tuple[Reason, ...]:
         """Return the reason of each block; later rules override earlier ones."""
-        if policy.rule == "expected_f1":
-            found = _by_score(policy, scorer, scores, by_blocks, threshold)
-            _name_tables(found, outline, prediction.scores)
-            for reason, rows in changes:
-                found[rows] = reason
-        else:
-            found = _by_threshold(scores, by_score, threshold)
+        found = _by_threshold(draft, by_blocks)
+        if has_units:
+            _name_rules(found, draft, by_blocks, columns)
+        for reason, changed in draft.changes[:of_units]:
+            found[changed] = reason
         if prediction.removed is not None:
             # Blocks of the template are kept with the units around them, or at the threshold 0.
-            found[prediction.removed & ~by_score & (prediction.scores >= threshold)] = Reason.TEMPLATE
-        if declared is not None:
-            found[declared & by_score & (by_policy < threshold)] = Reason.DECLARED
-        for reason, changed in overriding:
+            is_likely = prediction.scores >= np.float32(policy.threshold)
+            found[prediction.removed & ~draft.by_score & is_likely] = Reason.TEMPLATE
+        if scored.declared is not None:
+            found[scored.declared & draft.by_score] = Reason.DECLARED
+        for reason, changed in draft.changes[of_units:]:
             found[changed] = reason
         return tuple(found.tolist())
 
     return Decision(
-        prediction.scores, scores, kept, LazySequence(len(kept), reasons), by_score & ~kept, labels, sure,
-        (*((remark,) if remark else ()), *of_units), posts,
+        prediction.scores, draft.scores, draft.kept, LazySequence(len(by_blocks), reasons),
+        draft.by_score & ~draft.kept, draft.labels, certain, tuple(remarks), draft.posts,
     )  # fmt: skip
 
 
-def _may_have_posts(policy: DecisionPolicy, page: Page, prediction: Prediction) -> bool:
-    """Tell whether a page is searched for posts: its elements are named so, and it is probably not an article.
+def _reaching(page: Scoring, outline: Outline) -> NDArray[np.bool_]:
+    """Return (n_blocks,) which blocks reach the threshold, together with the code or the data table around them."""
+    # Compared as float32, so that a block whose score equals the threshold is kept.
+    scores, threshold = page.scores, np.float32(page.policy.threshold)
+    if page.policy.rule != "expected_f1":
+        return mean_over_units(scores, outline, tables=False) >= threshold
+    if page.prediction.removed is not None:
+        return mean_over_units(scores, outline) >= threshold
+    if threshold > HALF:
+        # Scores are relative to the page: certain text may score little more than 0.5. So the blocks that the model
+        # keeps reach a larger threshold with their probabilities too.
+        scores = np.where(scores >= HALF, np.maximum(scores, page.probabilities), scores)
+    return scores >= threshold
 
-    False for policies that don't score units.
-    """
-    is_article = (1.0 if prediction.p_article is None else prediction.p_article) >= _CERTAIN_ARTICLE
-    if policy.rule != "expected_f1" or is_article:
-        return False
-    return sum(map(len, page.nodes.with_words(OF_POSTS, any_case=True).values())) >= _MIN_NAMED
 
-
-def _by_policy(
-    policy: DecisionPolicy, page: Page, prediction: Prediction, scorer: Callable[[DecisionPolicy], NDArray[np.float32]]
-) -> tuple[DecisionPolicy, NDArray[np.float32], NDArray[np.bool_] | None]:
-    """Return the policy for this page, the scores by it, and the lines that the page declares, (n_blocks,) each."""
-    scores = scorer(policy)
-    if policy.rule != "expected_f1":
-        return policy, scores, None
-    kept = scores >= HALF
-    if not np.count_nonzero(kept) and declares_article(prediction):
-        if has_running_text(prediction):
-            policy = replace(policy, min_content_words=0.0)  # there is some
-        else:
-            policy = replace(policy, form_best_probability=0.0)  # a page that declares an article is not a form
-        scores = scorer(policy)
-        kept = scores >= HALF
-    declared = declared_lines(
-        page, prediction, kept, min_probability=policy.declared_probability, min_p_article=MIN_SUMMARY_P_ARTICLE
-    )
-    return policy, scores, declared
+def _confidence(page: Draft) -> float:
+    """Return the confidence in what scores keep and no rule removes, without labels that are included or excluded."""
+    if page.has_units and page.prediction.matrix is not None:
+        probabilities = page.probabilities
+        if page.kept is not page.by_score:
+            probabilities = np.where(page.by_score & ~page.kept, np.float32(0), probabilities)
+        return predicted_f1(probabilities, page.kept, page.prediction.matrix.context.words)
+    return confidence(page.scores, page.by_score, page.words)
 
 
 def _checked(prediction: Prediction, n_blocks: int) -> Prediction:
@@ -258,74 +201,34 @@ def _checked(prediction: Prediction, n_blocks: int) -> Prediction:
     return prediction if as_float is prediction.scores else replace(prediction, scores=as_float)
 
 
-def _scorer(prediction: Prediction) -> Callable[[DecisionPolicy], NDArray[np.float32]]:
-    """Return a function that scores the blocks by a policy, so that policies without a rule can be compared."""
-    columns: PolicyColumns | None = None
-
-    def scorer(policy: DecisionPolicy) -> NDArray[np.float32]:
-        nonlocal columns
-        scores = prediction.scores
-        if policy.rule == "expected_f1" and prediction.matrix is not None:
-            columns = PolicyColumns.of(prediction.matrix.context, policy) if columns is None else columns
-            scores = score_blocks(policy, scores, columns, prediction.p_article)
-        return scores if prediction.removed is None else np.where(prediction.removed, np.float32(0), scores)
-
-    return scorer
-
-
-def _reach(
-    scores: NDArray[np.float32], prediction: Prediction, by_model: NDArray[np.bool_], threshold: np.float32
-) -> NDArray[np.bool_]:
-    """Return (n_blocks,) which blocks reach the threshold.
-
-    Scores are relative to the page: certain text may score little more than 0.5. So the blocks that the model keeps
-    reach a larger threshold with their probabilities too.
-    """
-    best = scores if threshold <= HALF else np.where(by_model, np.maximum(scores, prediction.scores), scores)
-    return best >= threshold
-
-
-def _by_score(
-    policy: DecisionPolicy,
-    scorer: Callable[[DecisionPolicy], NDArray[np.float32]],
-    scores: NDArray[np.float32],
-    kept: NDArray[np.bool_],
-    threshold: np.float32,
-) -> NDArray[np.object_]:
-    """Return (n_blocks,) reasons of the decision by scores: a rule is the reason if only it removes the block."""
-    found = _by_threshold(scores, kept, threshold)
-    found[kept] = Reason.ABOVE_THRESHOLD
-    for fields, reason in REASONS:
-        if any(getattr(policy, field) for field in fields) and not kept.all():
-            found[~kept & (scorer(_without(policy, fields)) >= threshold)] = reason
-    return found
-
-
-def _by_threshold(scores: NDArray[np.float32], kept: NDArray[np.bool_], threshold: np.float32) -> NDArray[np.object_]:
-    """Return (n_blocks,) reasons of the decision by a threshold, and by mean scores of code."""
+def _by_threshold(page: Draft, kept: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """Return (n_blocks,) reasons of the blocks kept by a threshold, and by mean scores of code."""
     found: NDArray[np.object_] = np.empty(len(kept), dtype=object)
     found[kept], found[~kept] = Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD
-    changed = kept != (scores >= threshold)
-    found[changed & kept], found[changed & ~kept] = Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE
+    changed = kept != (page.scores >= np.float32(page.policy.threshold))
+    found[changed & ~kept] = Reason.REMOVED_WITH_CODE
+    if not page.has_units:
+        found[changed & kept] = Reason.KEPT_WITH_CODE
     return found
 
 
-def _name_tables(found: NDArray[np.object_], outline: Outline, probabilities: NDArray[np.float32]) -> None:
-    """Name code and tables in the reasons of blocks whose own probability speaks for the other decision, in place."""
+def _name_rules(
+    found: NDArray[np.object_], page: Draft, kept: NDArray[np.bool_], columns: PolicyColumns | None
+) -> None:
+    """Write the reasons of blocks that would be decided otherwise without a rule, in place."""
+    for reason, without in WITHOUT.items():
+        policy: DecisionPolicy = replace(page.policy, **dict[str, Any](without))
+        if policy != page.policy and not kept.all():
+            scores = scored_page(policy, page.prediction, columns).scores
+            found[~kept & (scores >= np.float32(page.policy.threshold))] = reason
     for elements, keeping, removing in (
-        (outline.code, Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE),
-        (outline.data_table, Reason.KEPT_WITH_TABLE, Reason.REMOVED_WITH_TABLE),
+        (page.outline.code, Reason.KEPT_WITH_CODE, Reason.REMOVED_WITH_CODE),
+        (page.outline.data_table, Reason.KEPT_WITH_TABLE, Reason.REMOVED_WITH_TABLE),
     ):
         if elements is not None:
-            is_likely = probabilities >= HALF
+            is_likely = page.probabilities >= HALF
             found[(elements >= 0) & (found == Reason.ABOVE_THRESHOLD) & ~is_likely] = keeping
             found[(elements >= 0) & (found == Reason.BELOW_THRESHOLD) & is_likely] = removing
-
-
-def _without(policy: DecisionPolicy, names: Iterable[str]) -> DecisionPolicy:
-    """Return the policy with some fields set to 0."""
-    changes: dict[str, Any] = dict.fromkeys(names, 0.0)
-    return replace(policy, **changes)
 
 
 def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: NDArray[np.int32]) -> float:

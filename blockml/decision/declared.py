@@ -9,17 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.prediction import Prediction
+from blockml.decision.prediction import HALF, Prediction
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Page
 from blockml.text.words import token_lists
 
-__all__ = ["declared_lines", "declares_article", "has_running_text", "is_form", "recipe_lines", "summary_line"]
+if TYPE_CHECKING:
+    from blockml.decision.policy import Scoring
+
+__all__ = ["declares_article", "has_running_text", "is_form", "keep_declared_lines", "recipe_lines", "summary_line"]
 
 
 _PARTS_OF_RECIPES = ("recipeIngredient", "ingredients", "recipeInstructions")
@@ -29,6 +33,8 @@ _TAG = re.compile(r"<[^>]*>")
 _MIN_PART = 4
 #: Maximum characters of a recipe, and of lines that are compared with it, so that hostile pages cost little.
 _MAX_CHARACTERS, _MAX_COMPARED = 50_000, 500
+#: Minimum probability of being an article for the summary before a text to be looked for (our choice).
+_MIN_P_ARTICLE = 0.5
 #: Declarations of a description.
 _DESCRIPTIONS = ("og:description", "description")
 #: Bounds of the words of a summary, and the lines before the text that may be it (our choices).
@@ -40,35 +46,24 @@ _MIN_TEXT, _MIN_PROBABILITY = 20, 0.1
 _BEGIN, _LAST_WORD = 40, 6
 
 
-def declared_lines(
-    page: Page, prediction: Prediction, kept: NDArray[np.bool_], *, min_probability: float, min_p_article: float
-) -> NDArray[np.bool_] | None:
-    """Return (n_blocks,) the lines that the page declares and the kept blocks lack; None without any.
-
-    Parameters
-    ----------
-    page, prediction
-        The page and its prediction.
-    kept
-        (n_blocks,) blocks that the model keeps.
-    min_probability
-        Minimum probability of the blocks of such a line.
-    min_p_article
-        Minimum probability of being an article for a summary to be looked for.
-    """
-    if min_probability >= 1 or prediction.matrix is None or not np.count_nonzero(kept):
-        return None
-    likely = (prediction.scores >= np.float32(min_probability)) & ~kept
+def keep_declared_lines(page: Scoring) -> None:
+    """Give the probable lines that a page declares and the kept blocks lack a score of 0.5."""
+    prediction, kept, least = page.prediction, page.scores >= HALF, page.policy.declared_probability
+    if least >= 1 or prediction.matrix is None or not np.count_nonzero(kept):
+        return
+    likely = (prediction.scores >= np.float32(least)) & ~kept
     if prediction.removed is not None:
         likely &= ~prediction.removed
     if not np.count_nonzero(likely):
-        return None
+        return
     found = np.zeros(len(kept), dtype=bool)
-    if prediction.p_article is not None and prediction.p_article >= min_p_article:
+    if prediction.p_article is not None and prediction.p_article >= _MIN_P_ARTICLE:
         found |= summary_line(prediction.matrix.context, likely, kept)
     if _declares_manual(prediction.matrix):
-        found |= recipe_lines(page, likely, kept)
-    return found if np.count_nonzero(found) else None
+        found |= recipe_lines(prediction.matrix.context.page, likely, kept)
+    if np.count_nonzero(found):
+        page.declared = found & (page.scores < np.float32(page.policy.threshold))
+        page.scores = np.where(found, np.maximum(page.scores, HALF), page.scores)
 
 
 def _declares_manual(page: PageMatrix) -> bool:

@@ -1,12 +1,8 @@
-"""Hidden text and hidden copies of shown text: what no reader sees leaves the content.
+"""Hidden text: what no reader sees leaves the content.
 
 Hidden words inside of a visible line always go. Of hidden elements with lines of their own, those stay that a click or
 a script shows: tabs, accordions, slides and texts to expand, parts that a page streams, and elements that have so much
 of the text that the page would be nothing without them.
-
-Most hidden text is content that a click or a script shows. A copy for printing, for a small screen or for a dialog
-isn't read twice, and its lines are often divided in another way, so that no line of it is equal to a visible one.
-Highlighters of code keep its source in a ``textarea``, from which it is copied.
 
 Repeated text stays if it is most of the text: rows of a table repeat values, and tabs with one example in several
 languages repeat sentences.
@@ -16,18 +12,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.prediction import Draft
 from blockml.outline import Outline
-from blockml.page import Flag, Nodes, Page
+from blockml.page import Flag, Nodes, Page, Reason
 from blockml.parsing.hiding import HiddenText, hidden_text
 from blockml.parsing.style_rules import Hiding
-from blockml.text.words import token_lists
 
-__all__ = ["hidden_blocks", "hidden_content", "hidden_copies", "is_most"]
+__all__ = ["hidden_blocks", "hidden_content", "is_most", "remove_hidden"]
 
 
 #: Words in the class or id of elements that a click or a script shows.
@@ -44,11 +39,21 @@ _STREAMED = re.compile(r"S:[0-9a-f]+")
 _REFERRING = (b"href\0#", b"aria-controls", b"-target\0#")
 #: Nodes of an element among which an id is looked for, and levels to climb to the element before it (our choices).
 _FIRST_NODES, _MAX_LEVELS = 4, 32
+_LINK_LEVELS = 4  # levels above a text on which its link is looked for
 _NOSCRIPT = int(Flag.NOSCRIPT)
 #: What a message in ``noscript`` is about, and its maximum number of words.
 _JAVASCRIPT, _MAX_MESSAGE = re.compile(r"java\s?script", re.IGNORECASE), 60
 #: Shares of the words of the text that an element, and all elements hidden in one way, have at most to be removed.
 _MAX_SHARE = 0.3
+
+
+def remove_hidden(page: Draft) -> None:
+    """Remove what no reader sees, as the policy says."""
+    policy = page.policy
+    if policy.hidden == "drop" or (policy.hidden == "auto" and policy.rule == "expected_f1"):
+        found = hidden_content(page.outline, page.by_score, page.by_model, strict=policy.hidden == "drop")
+        if found is not None:
+            page.override(found, Reason.HIDDEN, kept=False)
 
 
 def hidden_content(
@@ -90,6 +95,7 @@ def _unrevealed(
     """Return (n_blocks,) which hidden blocks no script reveals as content."""
     way, n_words, line = hidden.blocks, outline.page.blocks.n_words, outline.line
     removed = (way > 0) & np.isin(line, line[(way == 0) & (n_words > 0)])
+    removed |= _of_permalinks(outline.page, kept & (way == Hiding.SCREEN_READER))
     # With what the model keeps, so that a high threshold doesn't remove what the default one leaves.
     rest = (way > 0) & (kept | content) & ~removed & (way != Hiding.SCREEN_READER)
     if np.count_nonzero(rest & kept):
@@ -102,6 +108,16 @@ def _unrevealed(
             if by_way[way[rows[0]]] < limit:
                 removed[rows] = True
     return removed
+
+
+def _of_permalinks(page: Page, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return (n_blocks,) which hidden blocks are links within the page, such as those to headings, shown as a sign."""
+    found, nodes, blocks = np.zeros(len(hidden), dtype=bool), page.nodes, page.blocks
+    for row in (hidden & (blocks.n_linked == blocks.n_words)).nonzero()[0].tolist():
+        around = nodes.ancestors(blocks.node.item(row), _LINK_LEVELS)
+        link = next((nodes.attributes[node] for node in around if nodes.name(node) == "a"), {})
+        found[row] = link.get("href", "")[:1] == "#"
+    return found
 
 
 def _about_scripts(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -191,78 +207,17 @@ class _Revealed:
 
 
 _HIDDEN, _FIELD = int(Flag.HIDDEN), "textarea"
-#: Words of the sequences that are compared, and the share of them that must be visible elsewhere (our choices).
-_SEQUENCE, _MIN_SHARE = 3, 0.5
-#: Sequences that are looked for at first.
-_SAMPLE = 12
-#: Hidden elements times characters of visible text up to which sequences are searched for in the text; beyond that, all
-#: sequences of the text are collected, which is linear.
-_MAX_SEARCHED = 1_000_000
-#: Maximum words of a page that is searched for copies, so that hostile pages cost little.
-_MAX_WORDS = 200_000
 
 
 def hidden_blocks(page: Page) -> NDArray[np.bool_] | None:
     """Return (n_blocks,) which blocks are hidden by an attribute or an inline style, or in fields; None without any."""
     if not page.blocks.any_flag(_HIDDEN) and _FIELD not in page.nodes.names:
         return None
-    return _unseen(page)[page.blocks.node]
-
-
-def _unseen(page: Page) -> NDArray[np.bool_]:
-    """Return (n_nodes,) which nodes are hidden or in a field."""
     nodes = page.nodes
     found = (nodes.flags & _HIDDEN) > 0
     for field in nodes.outermost(nodes.named({_FIELD})).tolist():
         found[field : nodes.end[field]] = True
-    return found
-
-
-def hidden_copies(page: Page) -> NDArray[np.bool_]:
-    """Return (n_blocks,) the blocks in hidden elements half of whose sequences of three words are visible elsewhere.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> text = "Cats rule the world, and nobody has ever asked them."
-    >>> page = blockml.parse(f"<p>{text}<div hidden><p>Print: {text}</div><div hidden>They sleep a lot, though.</div>")
-    >>> hidden_copies(page).tolist()
-    [False, True, False]
-    """
-    blocks, nodes = page.blocks, page.nodes
-    found = np.zeros(len(blocks), dtype=bool)
-    hidden = hidden_blocks(page)
-    if hidden is None or blocks.n_words.sum() > _MAX_WORDS:
-        return found
-    elements = nodes.outermost(_unseen(page))
-    bounds = blocks.node.searchsorted(np.stack([elements, nodes.end[elements]])).T.tolist()
-    texts, shown = blocks.texts, [blocks.texts[block] for block in (~hidden).nonzero()[0].tolist()]
-    together = f" {' '.join(shown)} "
-    found_in: Callable[[str], bool] = together.__contains__
-    if len(bounds) * len(together) > _MAX_SEARCHED:  # few pages
-        words = together.split()
-        found_in = {f" {' '.join(words[start : start + _SEQUENCE])} " for start in range(len(words))}.__contains__
-    bounds = [(first, last) for first, last in bounds if _may_be_copy(" ".join(texts[first:last]).split(), found_in)]
-    if not bounds:  # the usual case
-        return found
-    visible = _sequences(chain.from_iterable(token_lists(shown)))
-    for first, last in bounds:
-        own = _sequences(chain.from_iterable(token_lists(texts[first:last])))
-        found[first:last] = bool(own) and len(own & visible) >= _MIN_SHARE * len(own)
-    return found
-
-
-def _may_be_copy(words: list[str], is_visible: Callable[[str], bool]) -> bool:
-    """Tell whether a quarter of a few sequences of words is visible: most hidden text is not a copy."""
-    starts = range(0, len(words) - _SEQUENCE + 1, max(1, len(words) // _SAMPLE))
-    n_found = sum(is_visible(f" {' '.join(words[start : start + _SEQUENCE])} ") for start in starts)
-    return n_found > 0 and 4 * n_found >= len(starts)
-
-
-def _sequences(words: chain[str]) -> set[tuple[str, ...]]:
-    """Return the sequences of words."""
-    known = [*words]
-    return {*zip(*(known[start:] for start in range(_SEQUENCE)), strict=False)}
+    return found[page.blocks.node]
 
 
 def is_most(removed: NDArray[np.bool_], others: Callable[[], NDArray[np.bool_]], words: NDArray[np.float64]) -> bool:

@@ -1,14 +1,12 @@
-"""The decision policy: all numbers between block probabilities and kept blocks, and the rules that read them.
+"""The decision policy: all numbers between block probabilities and kept blocks, and the rules that change scores.
 
-Rules of two kinds remove blocks. Those of :func:`score_blocks` lower scores, so that a lower threshold brings blocks
-back; :data:`REASONS` names the field that switches each of them off. Those of :data:`REMOVALS` choose among the blocks
-that scores keep.
+:data:`blockml.decision.rules.SCORES` lists these rules in order.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
@@ -17,39 +15,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.decision.comments import CommentLimits, readers_comments
 from blockml.decision.declared import is_form
-from blockml.decision.hidden import hidden_blocks, hidden_content, hidden_copies, is_most
+from blockml.decision.hidden import hidden_blocks, is_most
 from blockml.decision.lines import (
     WORDLESS_WEIGHT,
     duplicate_penalties,
     duplicated_lines,
     line_means,
     line_weights,
-    smooth_lines,
     wordless_lines,
 )
-from blockml.decision.prediction import ScoredPage
-from blockml.decision.sidebars import without_sidebars
+from blockml.decision.prediction import HALF, Prediction
 from blockml.decision.units import compared_units, in_quotations, pooled_units
 from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.page_context import GROUPINGS, BlockAmounts, PageContext
-from blockml.page import Reason
 from blockml.page.element_names import SIDEBARS, blocks_in
 from blockml.page.lazy import Lazy
 from blockml.predictors.base import log_odds, sigmoid
 from blockml.predictors.page_features import expected_f1
 
 __all__ = [
-    "HALF",
-    "MIN_SUMMARY_P_ARTICLE",
-    "REASONS",
-    "REMOVALS",
     "DecisionPolicy",
     "PolicyColumns",
     "Rule",
-    "comment_limits",
-    "score_blocks",
+    "Scoring",
+    "expect_certainty_of_forms",
+    "keep_repeated_text",
+    "lower_sidebars",
+    "remove_template",
+    "score_units",
+    "score_wordless_lines",
 ]
 
 Rule: TypeAlias = Literal["threshold", "expected_f1"]
@@ -97,11 +92,6 @@ class DecisionPolicy:
     #: Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table.
     same_context_factor: float = 0.25
     min_duplicate_words: int = 3  #: Minimum words of a line that is compared with others.
-    #: Penalty of blocks in a hidden element whose text is visible elsewhere, with the same exception: see
-    #: :mod:`blockml.decision.hidden`.
-    hidden_copy_penalty: float = 0.0
-    #: Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous.
-    neighbor_smoothing: float = 0.0
     #: Fraction by which negative log odds are shrunk on pages that are not articles, in [0, 1]. Errors on lists and
     #: shops are dependent: similar blocks are all content or all boilerplate.
     negative_shrinkage: float = 0.0
@@ -144,21 +134,25 @@ class DecisionPolicy:
     def from_header(cls, values: Mapping[str, Any]) -> DecisionPolicy:
         """Read a policy from the header of a model file, written by ``dataclasses.asdict``.
 
-        Fields that are newer than the file have their defaults, which do not change decisions.
+        Fields that are newer than the file have their defaults, which do not change decisions. Those of rules that no
+        longer exist are ignored.
 
         Raises
         ------
         ModelFormatError
             A field is unknown, or its value is out of range.
         """
-        if unknown := sorted({*values} - {*cls.__dataclass_fields__}):
+        known = {name: value for name, value in values.items() if name not in _RETIRED}
+        if unknown := sorted({*known} - {*cls.__dataclass_fields__}):
             raise ModelFormatError(f"the policy has unknown fields: {', '.join(unknown)}")
-        return cls(**values).check()
+        return cls(**known).check()
 
 
 #: Largest penalty or number of words: more changes no decision and could overflow.
 MAX_LOG_ODDS = 1e6
 _SHARE = (0.0, 1.0)
+#: Fields of older files, of rules that changed no collection significantly.
+_RETIRED = frozenset({"hidden_copy_penalty", "neighbor_smoothing"})
 #: Ranges of fields; of others, 0 to :data:`MAX_LOG_ODDS`.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "threshold": (math.ulp(0.0), 1.0),
@@ -167,7 +161,6 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "certain_p": _SHARE,
     "same_context_factor": _SHARE,
     "min_duplicate_words": (1.0, MAX_LOG_ODDS),
-    "neighbor_smoothing": _SHARE,
     "negative_shrinkage": _SHARE,
     "min_p_article": _SHARE,
     "sidebar_probability": _SHARE,
@@ -175,42 +168,12 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "named_comment_probability": _SHARE,
     "declared_probability": _SHARE,
 }
-#: Minimum probability of being an article for the summary before a text to be looked for, and share of words in threads
-#: and messages beyond which a page is a forum (our choices).
-MIN_SUMMARY_P_ARTICLE, _FORUM_SHARE = 0.5, 0.5
 #: Expected words before penalties, as a multiple of ``min_content_words``, up to which a page may have no content.
 _FEW = 4
 #: Minimum words and probability of running text on a page, for it not to be a form (our choices).
 _MIN_TEXT, _MIN_TEXT_PROBABILITY = 50, np.float32(0.4)
-#: Score at which the model counts a block as content; a caller's threshold is compared with scores afterwards.
-HALF = np.float32(0.5)
-#: Fields of a policy that lower scores, with the reason for blocks that would be kept if the fields were 0.
-REASONS: tuple[tuple[tuple[str, ...], Reason], ...] = (
-    (("link_penalty",), Reason.LINK),
-    (("hidden_copy_penalty", "duplicate_penalty"), Reason.DUPLICATE),
-    (("sidebar_probability",), Reason.SIDEBAR),
-    (("min_content_words",), Reason.NO_CONTENT),
-)
-
-
-def _hidden(policy: DecisionPolicy, scored: ScoredPage) -> NDArray[np.bool_] | None:
-    """Return (n_blocks,) the blocks to remove because they are hidden; None if there are none."""
-    if policy.hidden == "keep" or (policy.hidden == "auto" and policy.rule != "expected_f1"):
-        return None
-    return hidden_content(scored.outline, scored.by_score, scored.by_model, strict=policy.hidden == "drop")
-
-
-#: Rules that remove blocks which scores keep, in order, with their reasons: functions of the policy and the page that
-#: return (n_blocks,) the blocks to remove, or None without any.
-REMOVALS: tuple[tuple[Reason, Callable[[DecisionPolicy, ScoredPage], NDArray[np.bool_] | None]], ...] = (
-    (Reason.COMMENT, lambda policy, scored: readers_comments(scored, comment_limits(policy))),
-    (Reason.HIDDEN, _hidden),
-)
-
-
-def comment_limits(policy: DecisionPolicy) -> CommentLimits:
-    """Return the numbers of a policy by which comments are found."""
-    return CommentLimits(policy.comment_probability, policy.named_comment_probability, _FORUM_SHARE)
+#: Words in sidebars, as a multiple of those that stay, beyond which the name is wrong (our choice).
+_MAX_REMOVED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,9 +189,6 @@ class PolicyColumns:
     #: (3, n) blocks of lines without words, and blocks before and after: see
     #: :func:`blockml.decision.lines.wordless_lines`. They have the lower score of these.
     wordless: NDArray[np.intp] | None = None
-    hidden: NDArray[np.bool_] | None = None  #: (n_blocks,) which blocks are hidden; None: none are.
-    #: (n_blocks,) which blocks are hidden copies; None: none are. Computed only if a hidden block is kept.
-    copies: Lazy[NDArray[np.bool_]] | None = None
     #: Number of what is compared with other texts around each block: see
     #: :func:`blockml.decision.units.compared_units`; None: its unit.
     copy: NDArray[np.intp] | None = None
@@ -248,9 +208,8 @@ class PolicyColumns:
         if len(copy):
             first = np.append(0, (copy[1:] != copy[:-1]).nonzero()[0] + 1)
             groups = groups[first][copy]
-        hidden = hidden_blocks(context.page) if policy.hidden_copy_penalty else None
         preference = np.zeros(len(unit))
-        for others in (in_quotations(outline), hidden):
+        for others in (in_quotations(outline), hidden_blocks(context.page)):
             if others is not None:
                 preference[others] = -MAX_LOG_ODDS
         return cls(
@@ -259,8 +218,6 @@ class PolicyColumns:
             preference=preference,
             sidebars=Lazy(partial(blocks_in, context.page, SIDEBARS)),
             wordless=wordless_lines(context.blocks, unit),
-            hidden=hidden,
-            copies=None if hidden is None else Lazy(partial(hidden_copies, context.page)),
             form=Lazy(partial(is_form, context.page)),
         )  # fmt: skip
 
@@ -274,79 +231,97 @@ class PolicyColumns:
 
     def detached(self) -> PolicyColumns:
         """Return the columns with all values computed, so that they no longer refer to the page."""
-        for column in (self.sidebars, self.copies, self.form):
+        for column in (self.sidebars, self.form):
             if column is not None:
                 _ = column.value
         return self
 
 
-def score_blocks(
-    policy: DecisionPolicy, probabilities: NDArray[np.float32], columns: PolicyColumns, p_article: float | None
-) -> NDArray[np.float32]:
-    """Score the blocks of one page by the rule ``expected_f1``.
+@dataclass(slots=True, eq=False)
+class Scoring:
+    """The scores of a page while the rules change them, in order."""
 
-    Parameters
-    ----------
-    policy
-        Parameters of the rule.
-    probabilities
-        (n_blocks,) probability of being content.
-    columns
-        Other columns of the blocks.
-    p_article
-        Probability that the page is an article; None if not predicted.
+    policy: DecisionPolicy
+    prediction: Prediction
+    columns: PolicyColumns
+    has_units: bool  #: Whether the policy scores units; without, there are no columns.
+    scores: NDArray[np.float32]  #: (n_blocks,) in [0, 1], with the page's own threshold at 0.5.
+    #: (n_blocks,) lines that only reach the threshold because the page declares them; None without any.
+    declared: NDArray[np.bool_] | None = None
 
-    Returns
-    -------
-    NDArray[np.float32]
-        (n_blocks,) scores in [0, 1], with the page's own threshold at 0.5.
+    @property
+    def probabilities(self) -> NDArray[np.float32]:
+        """(n_blocks,) probability of being content."""
+        return self.prediction.scores
+
+
+def expect_certainty_of_forms(page: Scoring) -> None:
+    """Raise the probability that some block of a form must have, on pages with few likely words."""
+    policy, probabilities, amounts, form = page.policy, page.probabilities, page.columns.amounts, page.columns.form
+    if (
+        form is not None
+        and policy.form_best_probability > policy.min_best_probability
+        and probabilities @ amounts.words < _FEW * policy.min_content_words
+        and amounts.prose[probabilities >= _MIN_TEXT_PROBABILITY].sum() < _MIN_TEXT
+        and form.value
+    ):
+        page.policy = replace(policy, min_best_probability=policy.form_best_probability)
+
+
+def score_units(page: Scoring) -> None:
+    """Score units by their mean log odds less the penalties, relative to the page's threshold of expected F1."""
+    page.scores = _scores(page.policy, page.probabilities, page.columns, page.prediction.p_article)
+
+
+def keep_repeated_text(page: Scoring) -> None:
+    """Score without the penalty of duplicates where it removes most of the certain text."""
+    is_repeated = page.columns.text >= 0
+    if page.policy.duplicate_penalty and np.count_nonzero(is_repeated):
+        kept, certain = page.scores >= HALF, page.probabilities >= np.float32(page.policy.certain_p)
+        if is_most(certain & ~kept & is_repeated, lambda: certain & kept, page.columns.amounts.words):
+            page.policy = replace(page.policy, duplicate_penalty=0.0)
+            score_units(page)
+
+
+def lower_sidebars(page: Scoring) -> None:
+    """Lower the scores of improbable blocks in sidebars below 0.5, if enough words elsewhere are kept.
 
     Examples
     --------
-    >>> amounts = BlockAmounts(np.array([100., 30., 500.]), np.zeros(3), np.zeros(3))
-    >>> columns = PolicyColumns(amounts, np.arange(3), np.full(3, -1), np.zeros(3, int))
-    >>> policy = DecisionPolicy(rule="expected_f1", min_content_words=200)
-    >>> score_blocks(policy, np.array([.9, .4, .1], np.float32), columns, None).round(2).tolist()
-    [0.9300000071525574, 0.5, 0.14000000059604645]
-    >>> bool((score_blocks(policy, np.array([.1, .04, .01], np.float32), columns, None) < 0.5).all())
-    True
+    >>> amounts = BlockAmounts(np.array([100., 30., 50.]), np.zeros(3), np.zeros(3))
+    >>> inside = Lazy(lambda: np.array([False, True, True]))
+    >>> columns = PolicyColumns(amounts, np.arange(3), np.full(3, -1), np.zeros(3, int), sidebars=inside)
+    >>> scores = np.array([.9, .6, .8], np.float32)
+    >>> page = Scoring(DecisionPolicy(sidebar_probability=.7), Prediction(scores), columns, scores)
+    >>> lower_sidebars(page)
+    >>> page.scores.round(2).tolist()
+    [0.8999999761581421, 0.4300000071525574, 0.800000011920929]
     """
-    if not len(probabilities):
-        return probabilities
-    words = columns.amounts.words
-    if (
-        columns.form is not None
-        and policy.form_best_probability > policy.min_best_probability
-        and probabilities @ words < _FEW * policy.min_content_words
-        and columns.amounts.prose[probabilities >= _MIN_TEXT_PROBABILITY].sum() < _MIN_TEXT
-        and columns.form.value
-    ):
-        policy = replace(policy, min_best_probability=policy.form_best_probability)
-    scores = _scores(policy, probabilities, columns, p_article)
-    kept, certain = scores >= HALF, probabilities >= np.float32(policy.certain_p)
-    if policy.duplicate_penalty:
-        removed = certain & ~kept & (columns.text >= 0)
-        if is_most(removed, lambda: certain & kept, words):
-            policy = replace(policy, duplicate_penalty=0.0)
-            scores = _scores(policy, probabilities, columns, p_article)
-            kept = scores >= HALF
-    hidden = columns.hidden if policy.hidden_copy_penalty else None
-    if columns.copies is not None and hidden is not None and np.count_nonzero(kept & hidden):
-        copies = columns.copies.value
-        removed = copies & kept
-        # A visible text may be less probable than its hidden copy.
-        minimum = np.where(columns.text >= 0, HALF, np.float32(policy.certain_p))
-        if np.count_nonzero(removed) and not is_most(
-            removed & certain, lambda: ~copies & (probabilities >= minimum), words
-        ):
-            lowered = sigmoid(log_odds(probabilities) - policy.hidden_copy_penalty)
-            scores = _scores(policy, np.where(copies, lowered, probabilities), columns, p_article)
-    if columns.sidebars is not None:
-        scores = without_sidebars(scores, probabilities, words, columns.sidebars, policy.sidebar_probability)
-    if columns.wordless is not None:
-        rows, before, after = columns.wordless
-        scores[rows] = np.minimum(scores[before], scores[after])
-    return scores
+    sidebars, words, least = page.columns.sidebars, page.columns.amounts.words, page.policy.sidebar_probability
+    kept, improbable = page.scores >= HALF, page.probabilities < np.float32(least)
+    if sidebars is None or not np.count_nonzero(kept & improbable):
+        return
+    inside = sidebars.value
+    if not np.count_nonzero(inside):  # the usual case
+        return
+    removed = inside & improbable
+    if words[kept & ~inside].any() and words[kept & removed].sum() <= _MAX_REMOVED * words[kept & ~removed].sum():
+        # Below 0.5, in the order of their probabilities.
+        lowered = np.minimum(page.scores, page.probabilities / np.float32(2 * least))
+        page.scores = np.where(removed, lowered, page.scores)
+
+
+def score_wordless_lines(page: Scoring) -> None:
+    """Give lines without words the lower score of the lines around them."""
+    if page.columns.wordless is not None:
+        rows, before, after = page.columns.wordless
+        page.scores[rows] = np.minimum(page.scores[before], page.scores[after])
+
+
+def remove_template(page: Scoring) -> None:
+    """Set the scores of the site's template to 0."""
+    if page.prediction.removed is not None:
+        page.scores = np.where(page.prediction.removed, np.float32(0), page.scores)
 
 
 def _scores(
@@ -359,12 +334,11 @@ def _scores(
         return _compiled(_kernel.compiled, policy, probabilities, columns, penalty, p_article)
     weight = line_weights(words)
     lowered = log_odds(probabilities) - _with_links(policy, probabilities, columns.amounts, penalty)
-    means, weights = line_means(lowered, weight, columns.unit)
-    of_line = smooth_lines(means, weights, policy.neighbor_smoothing)
+    means = line_means(lowered, weight, columns.unit)
     if policy.negative_shrinkage and p_article is not None and p_article < policy.min_p_article:
-        against = of_line + penalty
-        of_line = np.where(against < 0, against * (1 - policy.negative_shrinkage) - penalty, of_line)
-    final = of_line[columns.unit]
+        against = means + penalty
+        means = np.where(against < 0, against * (1 - policy.negative_shrinkage) - penalty, means)
+    final = means[columns.unit]
     if policy.duplicate_penalty:
         copy, preference = columns.compared
         duplicates = duplicate_penalties(
@@ -382,7 +356,7 @@ def _scores(
 _COMPILED = frozenset(
     "rule threshold min_content_words min_best_probability form_best_probability base_penalty article_penalty "
     "link_penalty certain_p min_certain_words duplicate_penalty same_context_factor min_duplicate_words "
-    "neighbor_smoothing negative_shrinkage min_p_article hidden_copy_penalty sidebar_probability "
+    "negative_shrinkage min_p_article sidebar_probability "
     "comment_probability named_comment_probability declared_probability hidden".split()
 )
 _NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
@@ -405,7 +379,6 @@ def _compiled(
         "certain_p": policy.certain_p,
         "min_certain_words": policy.min_certain_words,
         "wordless_weight": WORDLESS_WEIGHT,
-        "neighbor_smoothing": policy.neighbor_smoothing,
         "negative_shrinkage": policy.negative_shrinkage if not_article else 0.0,
         "duplicate_penalty": duplicate_penalty,
         "same_context_penalty": policy.same_context_factor * duplicate_penalty,

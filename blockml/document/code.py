@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.document.shown import IN_TEXT, OF_CODE, shown_texts
 from blockml.page import Flag, Nodes, Page
+from blockml.text.words import lazy_pattern
 
 __all__ = [
     "CODE",
@@ -28,7 +29,7 @@ __all__ = [
 CODE = frozenset({"pre", "listing", "xmp", "textarea"})
 
 #: Classes with which highlighters name a language.
-_LANGUAGE = re.compile(
+_LANGUAGE = lazy_pattern(
     r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|code-|brush:\s*)([\w+#.-]{1,40})(?![\w+#.-])", re.ASCII
 )
 #: Number of characters of a class attribute that are read, because an element with a very long one may contain
@@ -42,7 +43,7 @@ _NO_LANGUAGE = frozenset("none plain plaintext text txt no-highlight nohighlight
 LINE_ELEMENTS = frozenset({"div", "p", "li", "tr", "button"})
 #: Inline elements and classes that hold one line each, which highlighters lay out as blocks, with or without line
 #: breaks.
-_INLINE, _OF_LINE = frozenset({"span", "code"}), re.compile(r"(?:^|[\s_-])line(?:$|\s)")
+_INLINE, _OF_LINE = frozenset({"span", "code"}), lazy_pattern(r"(?:^|[\s_-])line(?:$|\s)")
 #: Levels of elements between a line of code and the listing.
 _MAX_LEVELS = 5
 #: Maximum length of white space between two lines of code.

@@ -12,6 +12,7 @@ from blockml.document.code import line_starts, write_code
 from blockml.document.shown import IN_TEXT, OF_SPACES, OF_TEX_IMAGES, may_have_formulas
 from blockml.page import Flag, Nodes, Page, Separator
 from blockml.parsing.segmentation import own_line_starts
+from blockml.text.words import lazy_pattern
 
 __all__ = [
     "KEEPS_ALL",
@@ -35,7 +36,7 @@ _SEPARATORS = ("", " ", "\t", "\n", "\n")
 #: Scripts from this code point on put no space between words; the segmentation into blocks uses the same one.
 _FIRST_IDEOGRAPH = "\u2e80"
 #: Runs of blanks, and blanks around line breaks.
-_BLANKS, _AROUND_LINES = re.compile(r"[^\S\n]+"), re.compile(r" ?\n ?")
+_BLANKS, _AROUND_LINES = lazy_pattern(r"[^\S\n]+"), lazy_pattern(r" ?\n ?")
 _SEPARATED_PARAGRAPHS = (*_SEPARATORS[:-1], "\n\n")
 
 
@@ -216,13 +217,13 @@ def _source_of(page: Page) -> Callable[[int, int], str]:
 KEEPS_LINES, KEEPS_ALL = 1, 2
 NO_BREAK = "\xa0"
 _KINDS = {"pre-line": KEEPS_LINES, **dict.fromkeys(("pre", "pre-wrap", "break-spaces", "preserve"), KEEPS_ALL)}
-_STYLE = re.compile(r"(?:^|[;\s])white-space(?:-collapse)?\s*:\s*([a-z-]+)", re.IGNORECASE)
-_CLASS = re.compile(r"(?:^|\s)whitespace-(pre(?:-line|-wrap)?|normal|nowrap|break-spaces)(?:\s|$)")
+_STYLE = lazy_pattern(r"(?:^|[;\s])white-space(?:-collapse)?\s*:\s*([a-z-]+)", re.IGNORECASE)
+_CLASS = lazy_pattern(r"(?:^|\s)whitespace-(pre(?:-line|-wrap)?|normal|nowrap|break-spaces)(?:\s|$)")
 _MAX_INDENT = 60
 #: Maximum characters of a verse; longer lines with an indent are paragraphs.
 _MAX_VERSE = 80
 #: Blanks that a browser shows. Ideographic ones indent paragraphs.
-_INDENT = re.compile(r"[ \t\n]*(?=[\xa0\u2000-\u200a])([\xa0\u2000-\u200a \t\n]{2,60})")
+_INDENT = lazy_pattern(r"[ \t\n]*(?=[\xa0\u2000-\u200a])([\xa0\u2000-\u200a \t\n]{2,60})")
 _KEEPS_SPACES = int(Flag.PREFORMATTED)
 
 

@@ -15,7 +15,8 @@ from sklearn.metrics import get_scorer
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
-from blockml.decision.policy import DecisionPolicy, score_blocks
+from blockml.decision.policy import DecisionPolicy
+from blockml.decision.rules import score_blocks
 from blockml.errors import UsageError, check_name
 from blockml.estimators.pages import AnyPage, as_pages, as_recipe, check_prepared, labelled_rows, parsed
 from blockml.evaluation.metrics import block_scores

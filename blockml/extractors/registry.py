@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from blockml.errors import ModelError, UnknownNameError, UsageError, check_type
 from blockml.extractors.base import Extractor, HasExtractor
 from blockml.extractors.methods import COMBINATIONS, METHODS, SITE_METHODS, Extractors
-from blockml.extractors.routed import is_routed, read_routed
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model, save_model
+from blockml.text.words import lazy_pattern
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -37,7 +36,7 @@ PREFIX = "rules:"
 #: Group of entry points with which other packages add extractors.
 PLUG_INS = "blockml.extractors"
 #: A class with its module: ``package.module:Class``.
-_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_CLASS = lazy_pattern(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def _model_folder() -> Path:
@@ -68,6 +67,8 @@ def _trained(name: str) -> TrainedExtractor:
     """Read a released model, once per process, a model file, or a folder of models."""
     if (released := _released(name)) is not None:
         return TrainedExtractor(released)
+    from blockml.extractors.routed import is_routed, read_routed  # imports rules, which released models do not need
+
     if is_routed(name):
         return read_routed(name)
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from blockml.features.keywords import ATTRIBUTES
 from blockml.features.page_context import PageContext
+from blockml.text.words import lazy_pattern
 
 #: Range of the hashed words, a power of two (our choice; Weinberger et al. 2009, *Feature Hashing for Large Scale
 #: Multitask Learning*, on why collisions do little harm).
@@ -27,8 +27,8 @@ _ATTRIBUTES = ATTRIBUTES[:4]
 #: Maximum number of characters of a value, of its names and of its parts: pages with hundreds of classes on an element
 #: exist (our choice).
 _MOST_CHARACTERS, _MOST_NAMES, _MOST_WORDS = 512, 8, 32
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_WORD = re.compile(r"[a-z]+|\d+")
+_CAMEL = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
+_WORD = lazy_pattern(r"[a-z]+|\d+")
 #: Bits in which the number of a word differs between near and far ancestors (low bits of the golden ratio; Knuth, *The
 #: Art of Computer Programming* 3, 6.4).
 _FAR = 0x1C15

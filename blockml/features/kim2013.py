@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from blockml import _kernel
 from blockml.features.column import Column
 from blockml.page import Blocks
+from blockml.text.words import lazy_pattern
 
 #: Kim et al. 2013, table 1. ``br`` and ``img`` can't hold text in a repaired tree; they are kept for fidelity.
 PARENT_TAGS = (
@@ -62,7 +62,7 @@ LINE_WIDTH = 80
 #: Words of a "sentence" (Kim et al. 2013, section 2.2, literally).
 SENTENCE_WORDS = 80
 
-_SENTENCE_END = re.compile(r"(?<![.!?…。！？])[.!?…。！？]++(?=\s|$)")
+_SENTENCE_END = lazy_pattern(r"(?<![.!?…。！？])[.!?…。！？]++(?=\s|$)")
 
 
 def word_density(blocks: Blocks) -> NDArray[np.float32]:

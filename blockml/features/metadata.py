@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.features.column import ColumnRange, columns_of
 from blockml.features.page_context import PageContext, TagTable
-from blockml.text.words import ALNUM, LAST_CLASSIFIED, characters, class_table, readable, token_lists
+from blockml.text.words import ALNUM, LAST_CLASSIFIED, characters, class_table, lazy_pattern, readable, token_lists
 
 #: Maximum number of words of a block that is compared with the title; longer blocks are not titles.
 TITLE_WORDS = 30
@@ -28,7 +28,7 @@ PAGE_KINDS: Mapping[str, tuple[str, ...]] = {
 }
 _KIND_OF = {word: number for number, words in enumerate(PAGE_KINDS.values()) for word in words}
 # Possessive: runs of blanks are scanned once.
-_SCHEMA = re.compile(rb'"@type"\s*+:\s*+\[?+\s*+"(\w++)"')
+_SCHEMA = lazy_pattern(rb'"@type"\s*+:\s*+\[?+\s*+"(\w++)"')
 #: Kinds of addresses, with words that tell them; the first word counts at each position; # is any digit, and | the end
 #: of a part of the address: a headline with the word "question" makes no forum.
 _URL_KINDS: Mapping[str, str] = {
@@ -39,7 +39,7 @@ _URL_KINDS: Mapping[str, str] = {
     "news": "blog news article story post ####/##",
     "docs": "docs documentation api reference guide wiki manual tutorial help learn",
 }
-_URL_WORDS = re.compile(
+_URL_WORDS = lazy_pattern(
     "|".join(f"(?P<{kind}>{'|'.join(re.escape(word) for word in words.split())})" for kind, words in _URL_KINDS.items())
     .replace(r"\#", r"\d")
     .replace(r"\|", r"(?![\w-])")
@@ -110,8 +110,6 @@ def title_overlap(context: PageContext) -> Mapping[str, NDArray[np.generic]]:
 #: No code point from here on has a lower case (Unicode 15: Adlam's capitals end before). They count as cased, for later
 #: versions of Unicode.
 _LAST_CASED = 0x1F200
-#: Characters whose case is looked at together: most have none.
-_RUN = 64
 
 
 @functools.cache
@@ -125,12 +123,9 @@ def word_bits() -> Mapping[str, NDArray[np.uint8]]:
     in_word = np.zeros(len(table) // 8, dtype=np.uint8)
     in_word[: LAST_CLASSIFIED // 8] = np.packbits(table[:LAST_CLASSIFIED] & np.uint8(ALNUM), bitorder="little")
     in_word[ord("_") // 8] |= 1 << ord("_") % 8
-    cased = np.zeros(_LAST_CASED, dtype=bool)
-    signs = characters(0, _LAST_CASED)
-    for begin in range(0, _LAST_CASED, _RUN):
-        run = signs[begin : begin + _RUN]
-        if run.lower() != run:
-            cased[begin : begin + _RUN] = [sign.lower() != sign for sign in run]
+    # The lower case of one letter has two characters.
+    lowered = characters(0, _LAST_CASED).replace("İ", "i").lower().encode("utf-32-le", "surrogatepass")
+    cased = np.frombuffer(lowered, dtype="<u4") != np.arange(_LAST_CASED)
     found = {"in_word": in_word, "is_cased": np.full(len(in_word), 0xFF, np.uint8)}
     found["is_cased"][: _LAST_CASED // 8] = np.packbits(cased, bitorder="little")
     for bits in found.values():

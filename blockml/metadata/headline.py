@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Page, Separator
+from blockml.page import Flag, Page, Separator
 from blockml.text.addresses import registrable_domain
 from blockml.text.words import GLUED_SIGNS, WORD, is_permalink_sign, metric_tokens
 
@@ -27,6 +27,7 @@ _ANY_SEPARATOR = re.compile(
 #: Minimum words of a headline found as a line, or characters of one without spaces; maximum parts and characters of a
 #: title, and lines of a page, that are tried (our choices).
 _MIN_WORDS, _MIN_CHARACTERS, _MAX_PARTS, _MAX_TITLE, _MAX_LINES = 3, 6, 16, 1000, 2000
+_UNSEEN = int(Flag.HEAD)
 _FIRST_IDEOGRAPH, _SPACE = "\u2e80", int(Separator.SPACE)
 #: Signs before the name of the site at the end of a title.
 _SIGNS = tuple("|-–—:·•»«›‹~｜：_")
@@ -56,7 +57,11 @@ def element_text(page: Page, node: int) -> str:
     end = nodes.end.item(node)
     if end - node > _MAX_NODES:
         return ""
-    texts = [text for text in nodes.texts[node:end] if text and (text[0].isalnum() or not is_permalink_sign(text))]
+    texts = nodes.texts[node:end]
+    unseen = (nodes.flags[node:end] & ~nodes.flags[node]) & _UNSEEN
+    if np.count_nonzero(unseen):  # the title of a drawing
+        texts = [text for text, flag in zip(texts, unseen.tolist(), strict=True) if not flag]
+    texts = [text for text in texts if text and (text[0].isalnum() or not is_permalink_sign(text))]
     return " ".join(" ".join(texts).split()).rstrip(GLUED_SIGNS)
 
 
@@ -262,7 +267,12 @@ def _declared_headline(
             candidates.setdefault(text, node)
     own = list(candidates)
     if candidates and (declared or page.title):
-        own = [text for text in candidates if not any(_same(text, name) for name in known)]
+        own = [
+            text
+            for text, node in candidates.items()
+            if not any(_same(text, name) for name in known)
+            or (text != site_name and _is_before_site(page, text, node, known))
+        ]
     if len(own) == len(candidates) == 1:
         (only,) = own
         if page.title.startswith(only) or set(metric_tokens(only)) & set(metric_tokens(page.title)):
@@ -285,6 +295,19 @@ def _declared_headline(
     if wanted:
         return (declared[0], "declared") if declared else (title, "title")
     return (own[0], "h1") if own else (None, "")
+
+
+def _is_before_site(page: Page, text: str, node: int, known: Sequence[str]) -> bool:
+    """Tell whether an ``h1`` with the name of the host is nevertheless the headline: "Cats - The Daily" at cats.example.
+
+    It is not a link to the start page, and a short text follows it in ``<title>`` that is not a line of the page.
+    """
+    rest = page.title.removeprefix(text)
+    separator = _SEPARATOR.match(rest)
+    if rest == page.title or not separator or len(metric_tokens(rest)) > _LONG_NAME or _is_home_link(page, node):
+        return False
+    lines = {_key(line) for line in page.blocks.texts[:_MAX_LINES]}
+    return _key(rest) not in lines or any(_same(rest[separator.end() :], name) for name in known)
 
 
 def headline_blocks(page: Page) -> NDArray[np.bool_]:

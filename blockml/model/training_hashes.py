@@ -17,16 +17,17 @@ from numpy.typing import NDArray
 
 from blockml.errors import ModelFormatError
 from blockml.parsing.decoding import decode
+from blockml.text.words import lazy_pattern
 
 #: Pages with fewer words are recognised by bytes only: many pages say just "Please enable JavaScript" (our choice).
 MIN_WORDS = 20
 
 #: Markup, matched in linear time: unclosed markup extends to the end of the page.
-_MARKUP = re.compile(
+_MARKUP = lazy_pattern(
     r"<!--.*?(?:-->|\Z)|<(script|style|template|noscript)\b.*?(?:</\1\s*>|\Z)|<[^>]*>?", re.DOTALL | re.IGNORECASE
 )
 #: Words without digits, so that dates and counters don't matter.
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 
 
 class PageHashes(NamedTuple):

@@ -8,6 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 from blockml.page import Page
 from blockml.text.addresses import MAX_BASE, MAX_BASE_SLASHES, is_long_base, read_address
+from blockml.text.words import lazy_pattern
 
 __all__ = ["MAX_RATIO", "SPARE", "Budget", "absolute_addresses", "page_size"]
 
@@ -69,7 +70,7 @@ class Budget:
         return tuple([f"some {what} are left out: {reason}" for what, reason in self._cut.items()])
 
 
-_ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
+_ABSOLUTE = lazy_pattern(r"https?://", re.IGNORECASE)
 
 
 def absolute_addresses(base: str, budget: Budget | None = None) -> Callable[[str], str]:

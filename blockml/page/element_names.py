@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Page
 from blockml.page.attributes import searched_together
+from blockml.text.words import lazy_pattern
 
 __all__ = ["COMMENTS", "OF_POSTS", "SIDEBARS", "ElementNames", "blocks_in"]
 
@@ -72,11 +73,11 @@ _OF_COMMENTS, _OF_SIDEBARS = (b"omment", b"omentar", b"isqus"), (b"idebar", b"yp
 _SEARCHED = searched_together(_OF_COMMENTS + _OF_SIDEBARS)
 #: Elements with a word for comments in a class, or at the start of an id: many ids repeat a heading, as targets of
 #: links.
-COMMENTS = ElementNames(_OF_COMMENTS, re.compile(_COMMENT), re.compile(_COMMENT), _SEARCHED)
+COMMENTS = ElementNames(_OF_COMMENTS, lazy_pattern(_COMMENT), lazy_pattern(_COMMENT), _SEARCHED)
 #: Elements whose id, or one of whose classes, is the name of a sidebar.
 SIDEBARS = ElementNames(
     _OF_SIDEBARS,
-    re.compile(rf"(?<!\S){_SIDEBAR}(?!\S)", re.IGNORECASE),
-    re.compile(rf"{_SIDEBAR}\Z", re.IGNORECASE),
+    lazy_pattern(rf"(?<!\S){_SIDEBAR}(?!\S)", re.IGNORECASE),
+    lazy_pattern(rf"{_SIDEBAR}\Z", re.IGNORECASE),
     _SEARCHED,
 )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page.attributes import Attributes, nodes_with_words
-from blockml.text.words import counted
+from blockml.text.words import counted, lazy_pattern
 
 #: Levels after which an XPath starts again, and maximum characters of all XPaths: per node, and a constant added to
 #: that.
@@ -22,9 +22,9 @@ _FEW = 5
 #: Maximum characters of a position in an XPath, with the closing bracket.
 _MAX_DIGITS = 20
 #: Names of elements, and values of ``id``, that a CSS selector contains without escapes.
-_CSS_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,99}")
+_CSS_NAME = lazy_pattern(r"[a-zA-Z][a-zA-Z0-9_-]{0,99}")
 #: Element names that an XPath can contain.
-_PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_PLAIN_NAME = lazy_pattern(r"[A-Za-z_][\w.-]*")
 
 
 class Flag(IntFlag):

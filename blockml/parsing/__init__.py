@@ -21,13 +21,13 @@ from blockml.parsing.displayed import as_displayed, as_laid_out
 from blockml.parsing.limits import Limits
 from blockml.parsing.segmentation import PROFILES, segment
 from blockml.parsing.shadow_roots import composed
-from blockml.text.words import TOKENIZERS
+from blockml.text.words import TOKENIZERS, lazy_pattern
 
 __all__ = ["BACKENDS", "PROFILES", "Limits", "build", "parse", "segment"]
 
-_NO_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\b|\Z)", re.DOTALL | re.IGNORECASE)
-_TITLE = re.compile(r"<title\b[^<>]*>[^<]*", re.IGNORECASE)
-_TITLE_END = re.compile(r"</title\b", re.IGNORECASE)
+_NO_MARKUP = lazy_pattern(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\b|\Z)", re.DOTALL | re.IGNORECASE)
+_TITLE = lazy_pattern(r"<title\b[^<>]*>[^<]*", re.IGNORECASE)
+_TITLE_END = lazy_pattern(r"</title\b", re.IGNORECASE)
 
 
 def parse(

@@ -11,7 +11,6 @@ repaired.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
@@ -26,6 +25,7 @@ from blockml.parsing.builder import LimitReached, NodesBuilder, new_builder
 from blockml.parsing.html5lib_tree import html5lib_root
 from blockml.parsing.lexbor import usable_addresses
 from blockml.parsing.limits import Limits
+from blockml.text.words import lazy_pattern
 
 __all__ = [
     "BACKENDS",
@@ -191,7 +191,7 @@ def build(source: bytes, backend: str, limits: Limits) -> NodesBuilder:
 
 
 #: First step of the path of a deep element: its index among the elements of the page.
-_NUMBERED = re.compile(r"descendant::\*\[(\d+)\]")
+_NUMBERED = lazy_pattern(r"descendant::\*\[(\d+)\]")
 
 
 @runtime_checkable

@@ -26,7 +26,7 @@ from blockml.page.attributes import NO_ATTRIBUTES, Attributes
 from blockml.parsing.limits import Limits
 from blockml.parsing.segmentation import VOID, common_ancestor
 from blockml.parsing.tags import tags
-from blockml.text.words import INVISIBLE
+from blockml.text.words import INVISIBLE, lazy_pattern
 
 __all__ = ["CLOSED_BY_THE_NEXT", "LimitReached", "NodesBuilder", "flattened", "join_rest", "new_builder"]
 
@@ -47,11 +47,11 @@ FLAGGED: Mapping[Flag, frozenset[str]] = {
     Flag.DROPPED: DROPPED,
 }
 
-_HIDES = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
+_HIDES = lazy_pattern(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)", re.IGNORECASE)
 #: Styles and classes that may hide an element in another way. Only ASCII, as in the C extension.
 _CONCEALING: Mapping[str, re.Pattern[str]] = {
-    "style": re.compile(r"(?:opacity|font-size)\s*:\s*[0.]|-[0-9]{3}", re.IGNORECASE | re.ASCII),
-    "class": re.compile(r"sr-only|visually|screen", re.IGNORECASE | re.ASCII),
+    "style": lazy_pattern(r"(?:opacity|font-size)\s*:\s*[0.]|-[0-9]{3}", re.IGNORECASE | re.ASCII),
+    "class": lazy_pattern(r"sr-only|visually|screen", re.IGNORECASE | re.ASCII),
 }
 
 #: Elements allowed in ``head`` (HTML standard, "metadata content"); any other one ends it.

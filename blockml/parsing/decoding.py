@@ -18,7 +18,7 @@ import webencodings
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.text.words import code_points
+from blockml.text.words import code_points, lazy_pattern
 
 __all__ = ["FREQUENT", "Decoded", "Detector", "decode", "detected"]
 
@@ -30,11 +30,11 @@ Detector = Callable[[bytes], str | None]
 _PRESCAN = 1024
 
 #: Start of a comment or raw text, which contain no declarations and extend to the end if unclosed; or a ``<meta>``.
-_NEXT = re.compile(rb"<(?:(!--)|(script|style|title|textarea)\b|meta[\s/]([^<>]*)>)", re.IGNORECASE)
-_ENDS = {name: re.compile(rb"</%b\b" % name, re.IGNORECASE) for name in (b"script", b"style", b"title", b"textarea")}
-_ATTRIBUTE = re.compile(rb"""([^\s"'/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"']+))?""")
-_CHARSET = re.compile(rb"""charset\s*=\s*(?:["']\s*)?([^\s"';]+)""", re.IGNORECASE)
-_XML_DECLARATION = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["']""")
+_NEXT = lazy_pattern(rb"<(?:(!--)|(script|style|title|textarea)\b|meta[\s/]([^<>]*)>)", re.IGNORECASE)
+_ENDS = {name: lazy_pattern(rb"</%b\b" % name, re.IGNORECASE) for name in (b"script", b"style", b"title", b"textarea")}
+_ATTRIBUTE = lazy_pattern(rb"""([^\s"'/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"']+))?""")
+_CHARSET = lazy_pattern(rb"""charset\s*=\s*(?:["']\s*)?([^\s"';]+)""", re.IGNORECASE)
+_XML_DECLARATION = lazy_pattern(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([^"'>]+)["']""")
 
 #: Byte order marks.
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_BE: "utf-16be", codecs.BOM_UTF16_LE: "utf-16le"}
@@ -57,7 +57,7 @@ _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20
 #: Fraction of such bytes above which a header without markup is binary (our choice: pages may contain stray ones).
 _BINARY_SHARE = 0.1
 _HEADER = 4096
-_MARKUP = re.compile(rb"<(?:!doctype|html|head|title|meta|body|div|table|p)\b", re.IGNORECASE)
+_MARKUP = lazy_pattern(rb"<(?:!doctype|html|head|title|meta|body|div|table|p)\b", re.IGNORECASE)
 #: Rules by which the page or its transport declares the encoding.
 _DECLARATIONS = frozenset({"transport", "meta", "late meta", "xml declaration"})
 

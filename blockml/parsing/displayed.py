@@ -16,6 +16,7 @@ import numpy as np
 
 from blockml.page import Flag, Nodes
 from blockml.page.attributes import searched_together
+from blockml.text.words import lazy_pattern
 
 __all__ = ["as_displayed", "as_laid_out"]
 
@@ -29,9 +30,11 @@ _INLINE, _WORD_LIST = b"inline", b"mso-list"
 _CHANGING = (_EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL, _WORD_LIST)
 _WORDS = searched_together((*_CHANGING, _INLINE))
 #: Class of an element with the name of an icon, and such a name.
-_ICON_CLASS = re.compile(r"(?:\A|\s)material-(?:icons|symbols)(?:-(?:outlined|rounded|round|sharp|two-tone))?(?:\s|\Z)")
-_ICON_NAME = re.compile(r"\s*[a-z][a-z0-9_]*\s*")
-_SHOWN_INLINE = re.compile(r"display\s*:\s*inline(?:-block)?\s*(?:;|!|\Z)", re.IGNORECASE)
+_ICON_CLASS = lazy_pattern(
+    r"(?:\A|\s)material-(?:icons|symbols)(?:-(?:outlined|rounded|round|sharp|two-tone))?(?:\s|\Z)"
+)
+_ICON_NAME = lazy_pattern(r"\s*[a-z][a-z0-9_]*\s*")
+_SHOWN_INLINE = lazy_pattern(r"display\s*:\s*inline(?:-block)?\s*(?:;|!|\Z)", re.IGNORECASE)
 #: Quotation marks by language, outer and inner (Unicode CLDR); others have those of English.
 _MARKS: Mapping[str, tuple[str, str, str, str]] = {
     "en": ("“", "”", "‘", "’"), "de": ("„", "“", "‚", "‘"), "cs": ("„", "“", "‚", "‘"), "sk": ("„", "“", "‚", "‘"),
@@ -46,8 +49,8 @@ _QUOTES = frozenset("\"'“”„‟«»‘’‚‹›「」『』")
 _MAX_ALT, _MAX_NODES = 12, 8
 #: Signs in texts of escaped end tags, and of shortcodes such as ``[vc_row]`` and ``[quote id=3]…[/quote]``.
 _MARKUP = ("</", "[/", "[vc_")
-_ESCAPED = re.compile(r"<(a|b|em|i|strong|u)(?:\s[^<>]*)?>([^<>]*)</\1>")
-_SHORTCODE = re.compile(
+_ESCAPED = lazy_pattern(r"<(a|b|em|i|strong|u)(?:\s[^<>]*)?>([^<>]*)</\1>")
+_SHORTCODE = lazy_pattern(
     r"\[(?:vc|et_pb|fusion|av|su)_\w+[^\[\]]{0,500}\]|\[/[a-z][\w-]*\]|"
     r"\[[a-z]\w*(?:\s+[a-z]\w*=(?:\"[^\"\[\]]*\"|“[^“”\[\]]*”|'[^'\[\]]*'|[\w.-]+))+\s*/?\]"
 )

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
 from blockml.parsing.style_rules import Hiding, HidingSelector, StyleSheets, hiding_of, shows
+from blockml.text.words import lazy_pattern
 
 __all__ = ["HiddenText", "hidden_text", "hiding_names", "mark_hidden"]
 
 _MARKED = int(Flag.HIDDEN | Flag.CONCEALED)
 #: Classes of texts for screen readers (Bootstrap, HTML5 Boilerplate, WordPress, Drupal and others).
-_OF_READERS = re.compile(
+_OF_READERS = lazy_pattern(
     r"(?:^|\s)(?:sr-only|visually-?hidden|u-hiddenVisually|screen-?reader(?:-text|-only)?)(?:\s|$)", re.IGNORECASE
 )
 #: Elements with formulas for screen readers, which have the text that is written.

@@ -30,6 +30,7 @@ from blockml.page import Nodes
 from blockml.parsing.builder import DROPPED, NodesBuilder, new_builder
 from blockml.parsing.limits import Limits
 from blockml.parsing.tags import count_attributes
+from blockml.text.words import lazy_pattern
 
 __all__ = [
     "SAMPLE",
@@ -65,18 +66,18 @@ _MAX_ATTRIBUTES = 10_000
 
 #: Formatting elements with attributes. The standard reopens at most three with equal attributes ("Noah's Ark clause"),
 #: and at most one <a> or <nobr>.
-_FORMATTING = re.compile(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
+_FORMATTING = lazy_pattern(rb"<(?:b|big|code|em|font|i|s|small|strike|strong|tt|u)[\s/]", re.IGNORECASE)
 
 #: A formatting element that is closed: well-formed tags, and no markup in it except links, spans and pictures. The
 #: repeats have a maximum, because each round takes 250 bytes; an element with more counts as one that is left open.
 _TAG_END = rb"""(?:\s++[^\s"'<>/=]++(?:\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=`/]++))?){0,20}\s*+/?>[^<>]*+"""
-_CLOSED = re.compile(
+_CLOSED = lazy_pattern(
     rb"<(b|big|code|em|font|i|s|small|strike|strong|tt|u)(?=[\s/])" + _TAG_END +
     rb"(?:<(?:a|span|br|img|/a|/span)" + _TAG_END + rb"){0,100}</\1\s*+>",
     re.IGNORECASE,
 )  # fmt: skip
 
-_START_TAG = re.compile(rb"<[a-zA-Z]")
+_START_TAG = lazy_pattern(rb"<[a-zA-Z]")
 
 #: Bytes that may separate two attributes.
 _SEPARATORS = b" \t\n\r\f/\"'"

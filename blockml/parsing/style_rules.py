@@ -14,6 +14,7 @@ from enum import IntEnum
 
 from blockml import _kernel
 from blockml.page import Flag, Page
+from blockml.text.words import lazy_pattern
 
 __all__ = ["Hiding", "HidingSelector", "StyleSheets", "hiding_of", "shows"]
 
@@ -54,30 +55,30 @@ class HidingSelector:
     start: int  #: Where its declarations start in the sheet.
 
 
-_STYLE = re.compile(rb"<style", re.IGNORECASE)
-_OTHER_MEDIA = re.compile(rb"""\bmedia\s*=\s*["']?\s*(?!all\b|screen\s*["'\s>])""", re.IGNORECASE)
+_STYLE = lazy_pattern(rb"<style", re.IGNORECASE)
+_OTHER_MEDIA = lazy_pattern(rb"""\bmedia\s*=\s*["']?\s*(?!all\b|screen\s*["'\s>])""", re.IGNORECASE)
 #: Starts and ends of parts of a page whose style elements don't count.
 _NOT_READ = ((b"<!--", b"-->"), (b"<noscript", b"</noscript"), (b"<script", b"</script"))
-_COMMENT = re.compile(rb"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_BRACES = re.compile(rb"([{}])")
+_COMMENT = lazy_pattern(rb"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_BRACES = lazy_pattern(rb"([{}])")
 #: Declarations that may hide, and selectors of which one has no blanks, combinators and other signs.
-_MAY_HIDE = re.compile(
+_MAY_HIDE = lazy_pattern(
     rb"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:opacity|font-size)\s*:\s*[0.]|:\s*-[0-9]{3}|clip",
     re.IGNORECASE,
 )
-_HAS_SIMPLE = re.compile(rb"(?:\A|,)\s*[\w.#\x80-\xff-]+\s*(?:,|\Z)")
-_SIMPLE = re.compile(r"([a-zA-Z][a-zA-Z0-9-]*)?((?:[.#]-?[^\W\d][\w-]*)*)")
-_NAME = re.compile(r"[.#][\w-]+")
+_HAS_SIMPLE = lazy_pattern(rb"(?:\A|,)\s*[\w.#\x80-\xff-]+\s*(?:,|\Z)")
+_SIMPLE = lazy_pattern(r"([a-zA-Z][a-zA-Z0-9-]*)?((?:[.#]-?[^\W\d][\w-]*)*)")
+_NAME = lazy_pattern(r"[.#][\w-]+")
 #: At-rules whose rules apply on screens.
-_ON_SCREENS = re.compile(rb"\s*@(?:media\s+(?:only\s+)?(?:screen|all)\s*|layer\b[^{]*)\{", re.IGNORECASE)
-_DECLARATION = re.compile(r"(?:^|[;{])\s*([a-z-]+)\s*:([^;]*)")
-_ZERO = re.compile(r"(?:0+\.?0*|\.0+)(?:[a-z]+|%)?")
+_ON_SCREENS = lazy_pattern(rb"\s*@(?:media\s+(?:only\s+)?(?:screen|all)\s*|layer\b[^{]*)\{", re.IGNORECASE)
+_DECLARATION = lazy_pattern(r"(?:^|[;{])\s*([a-z-]+)\s*:([^;]*)")
+_ZERO = lazy_pattern(r"(?:0+\.?0*|\.0+)(?:[a-z]+|%)?")
 #: Properties that move an element, or its text, and those that move an element with a position.
 _ALWAYS_MOVING: tuple[str, ...] = ("margin-left", "margin-top", "text-indent")
 _MOVING_PLACED: tuple[str, ...] = ("left", "top", "right", "bottom")
-_FAR = re.compile(r"-[0-9]{3,}(?:\.[0-9]+)?(?:px|r?em|v[wh]|%|pt)?")
+_FAR = lazy_pattern(r"-[0-9]{3,}(?:\.[0-9]+)?(?:px|r?em|v[wh]|%|pt)?")
 #: Combinators, after which a selector names other elements.
-_COMBINATOR = re.compile(rb"[\s>+~]")
+_COMBINATOR = lazy_pattern(rb"[\s>+~]")
 
 
 class StyleSheets:

@@ -6,7 +6,6 @@ informative. Each of them is a key with a weight; the correction of a block is t
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.page import Nodes
 from blockml.predictors.base import sigmoid
 from blockml.text.sketches import stable_hash64
+from blockml.text.words import lazy_pattern
 
 __all__ = ["BlockKeys", "Correction", "LinearModel", "block_keys"]
 
@@ -30,7 +30,7 @@ __all__ = ["BlockKeys", "Correction", "LinearModel", "block_keys"]
 _LEVELS, _SIGNATURE = 6, 3
 #: Maximum number of classes per element, and of characters per text or class (our choice, to limit abnormal pages).
 _MOST_CLASSES, _MOST_CHARACTERS = 8, 100
-_DIGITS = re.compile(r"\d+")
+_DIGITS = lazy_pattern(r"\d+")
 #: Bounds of a correction in a model file.
 _MOST_KEYS, _MOST_WEIGHT = 1_000_000, 1e6
 

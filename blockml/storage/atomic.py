@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from blockml.errors import UsageError
+from blockml.text.words import lazy_pattern
 
 __all__ = ["atomic_write", "is_device", "locked", "locked_output", "refuse_special", "safe_file_name", "try_lock"]
 
@@ -260,10 +261,10 @@ def _holder(stream: IO[str]) -> str:
 
 
 # Characters that some systems don't allow in file names, or that need quoting in a link.
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE = lazy_pattern(r"[^A-Za-z0-9._-]+")
 _MAX_NAME = 80
 #: Names that Windows keeps for devices, with any suffix; it also drops dots and spaces at the end of a name.
-_DEVICES = re.compile(
+_DEVICES = lazy_pattern(
     r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:\.|$)", re.IGNORECASE
 )
 

@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from blockml.text.words import lazy_pattern
+
 __all__ = [
     "FILE",
     "MAX_BASE",
@@ -30,21 +32,23 @@ __all__ = [
 MAX_BASE, MAX_BASE_SLASHES = 2_048, 64
 
 #: Links with these schemes, or relative; others might run scripts.
-_SAFE = re.compile(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
+_SAFE = lazy_pattern(r"(?:https?:|mailto:|tel:|[^:]*(?:[/?#]|$))", re.IGNORECASE)
 #: Maximum characters of an address in which the address of an archived page is looked for.
 _MAX_ARCHIVED = 4_096
 #: Address in a web archive, such as the Wayback Machine or others with its software: a date with time, perhaps with a
 #: mark of how the page is shown (``id_``), and the original address, whose slashes a server may have merged.
-_ARCHIVED = re.compile(r"https?://[^/?#]+/(?:[^?#]*?/)?\d{14}(?:[a-z]{2}_|\*)?/(https?):/{1,2}(?=[^/])", re.IGNORECASE)
+_ARCHIVED = lazy_pattern(
+    r"https?://[^/?#]+/(?:[^?#]*?/)?\d{14}(?:[a-z]{2}_|\*)?/(https?):/{1,2}(?=[^/])", re.IGNORECASE
+)
 #: Archives that take shorter dates, and original addresses without a scheme.
-_WAYBACK = re.compile(
+_WAYBACK = lazy_pattern(
     r"https?://(?:web|wayback|www|replay)\.archive\.org/(?:web|wayback)/(?:\d{1,14}|\*)(?:[a-z]{2}_|\*)?/"
     r"(?:(https?):/{1,2})?(?=[^/?#]+\.[^/?#]+)",
     re.IGNORECASE,
 )
 
 _AROUND = "".join(map(chr, range(0x21)))
-_WITHIN = re.compile(r"[\t\n\r]+")
+_WITHIN = lazy_pattern(r"[\t\n\r]+")
 
 
 def read_address(value: str) -> str:

@@ -6,12 +6,38 @@ import codecs
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, AnyStr, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError, check_name
+
+
+class _LazyPattern:
+    """A regular expression that is compiled when one of its attributes is read; see :func:`lazy_pattern`."""
+
+    def __init__(self, *arguments: Any) -> None:  # noqa: ANN401 (those of ``re.compile``)
+        self._arguments = arguments
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (any attribute)
+        value = getattr(re.compile(*self._arguments), name)  # ``re`` keeps what it compiled
+        setattr(self, name, value)
+        return value
+
+
+def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return a regular expression that is compiled on first use.
+
+    Most pages need few of those that are known, and compiling all of them takes longer than a page.
+
+    Examples
+    --------
+    >>> lazy_pattern("[a-z]+").findall("an example")
+    ['an', 'example']
+    """
+    return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
+
 
 #: Definition of a word by name of the tokenizer.
 TOKENIZERS: Mapping[str, str] = {
@@ -108,7 +134,7 @@ def find_spans(
 PILCROWS = frozenset({"¶", "\uf0c1"})
 #: Permalink signs that end a heading without a space: pilcrows, chains, icons and zero-width characters.
 GLUED_SIGNS = "¶🔗\uf0c1\u200b\u2060\ufeff "
-_SIGN = re.compile(rf"[#§{GLUED_SIGNS}\ufe0f\u200c\u200d\ue000-\uf8ff\s]+")
+_SIGN = lazy_pattern(rf"[#§{GLUED_SIGNS}\ufe0f\u200c\u200d\ue000-\uf8ff\s]+")
 
 SPACE = 1  #: white space as in ``str.split``
 ALNUM = 2  #: letters, digits and other numbers: ``str.isalnum``
@@ -119,8 +145,8 @@ UPPER = 32  #: capital letters of scripts that have them
 SENTENCE = 64  #: punctuation that ends a sentence, in any script
 CLAUSE = 128  #: commas, semicolons and colons of any script
 
-#: Classes that are known from patterns, from ranges of code points, and from lists of characters.
-_PATTERNS = {SPACE: r"\s+", ALNUM: r"[^\W_]+", DIGIT: r"\d+"}
+#: Classes that are known from methods of ``str``, from ranges of code points, and from lists of characters.
+_TESTS = {SPACE: np.char.isspace, ALNUM: np.char.isalnum, DIGIT: np.char.isdecimal, UPPER: np.char.isupper}
 _FIRST_CJK = (0xE00, 0x3040, 0x3400, 0x4E00, 0xF900, 0x20000)
 _AFTER_CJK = (0xF00, 0x3100, 0x4DC0, 0xA000, 0xFB00, 0x40000)
 _SIGNS = {
@@ -137,16 +163,12 @@ _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u1aaf\ua9e0-\uaa7f"
 #: Characters that are not part of a text as readers see it. Matches are removed from the texts of pages: control
 #: characters other than white space, soft hyphens, word joiners, byte order marks; zero-width spaces except between
 #: letters of ``_UNSPACED``; and joiners except next to a character of ``_JOINED``.
-INVISIBLE = re.compile(
+INVISIBLE = lazy_pattern(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u2060\ufeff]"
     f"|\u200b(?:(?<![{_UNSPACED}].)|(?![{_UNSPACED}]))"
     f"|[\u200c\u200d](?<![{_JOINED}].)(?![{_JOINED}])"
 )
 
-#: Upper bound of the code points of capital letters (Unicode 15; Adlam and the mathematical alphabets end before).
-_LAST_CAPITAL = 0x1F200
-#: Characters whose case is examined together.
-_RUN = 64
 #: Upper bound of classified code points: planes 4 to 13 are unassigned, 14 to 16 contain tags and private-use
 #: characters.
 LAST_CLASSIFIED = 0x40000
@@ -188,20 +210,14 @@ def class_table() -> NDArray[np.uint8]:
     """
     table = np.zeros(0x110000, dtype=np.uint8)
     for begin in range(0, LAST_CLASSIFIED, _PLANE):  # all characters at once would take megabytes
-        signs, part = characters(begin, begin + _PLANE), table[begin : begin + _PLANE]
-        for bit, pattern in _PATTERNS.items():
+        signs, part = np.arange(begin, begin + _PLANE, dtype=np.uint32).view("U1"), table[begin : begin + _PLANE]
+        for bit, test in _TESTS.items():
             if begin < _FIRST_EXTENSION or bit == ALNUM:
-                for run in re.compile(pattern).finditer(signs):
-                    part[run.start() : run.end()] |= bit
+                part |= test(signs) * np.uint8(bit)
     for first, stop in zip(_FIRST_CJK, _AFTER_CJK, strict=True):
         table[first:stop] |= CJK
     for bit, known in _SIGNS.items():
         table[list(map(ord, known))] |= bit
-    capitals = characters(0, _LAST_CAPITAL)
-    for begin in range(0, _LAST_CAPITAL, _RUN):
-        signs = capitals[begin : begin + _RUN]
-        if not f"a{signs}".islower():  # few runs have a capital or title letter
-            table[begin : begin + _RUN] |= np.array([sign.isupper() for sign in signs]) * np.uint8(UPPER)
     table.flags.writeable = False
     return table
 
@@ -237,7 +253,7 @@ def classes(points: NDArray[np.uint32]) -> NDArray[np.uint8]:
 MODES: Final = ("w", "ws")
 
 #: A word of mode ``"w"``, like in the public content extraction benchmarks.
-WORD: Final = re.compile(r"\w+")
+WORD: Final = lazy_pattern(r"\w+")
 
 
 def metric_tokens(text: str, mode: str = "w") -> list[str]:

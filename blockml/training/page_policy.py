@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.decide import predicted_f1
-from blockml.decision.policy import score_blocks
+from blockml.decision.rules import score_blocks
 from blockml.predictors.base import sigmoid
 from blockml.predictors.page_features import PAGE_FEATURES, page_features
 from blockml.predictors.tree_ensemble import TreeEnsemble

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import LabelledPage
-from blockml.decision.policy import score_blocks
+from blockml.decision.rules import score_blocks
 from blockml.evaluation import bootstrap_mean, paired_difference
 from blockml.features import FeatureSet, feature_set, matrix
 from blockml.features.ancestor_words import ancestor_words

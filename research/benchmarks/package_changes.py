@@ -21,8 +21,8 @@ from typing import NamedTuple
 import blockml
 from blockml.cli.output import print_rows
 from blockml.outline import Outline
-from blockml.page import Attributes, Blocks, Extraction, Nodes, Page, lazy
-from blockml.page.lazy import Lazy, LazySequence
+from blockml.page import Attributes, Blocks, Extraction, Nodes, Page
+from blockml.page.lazy import Lazy, LazySequence, cached_property
 
 __all__ = ["KINDS", "Change", "package_changes"]
 
@@ -74,8 +74,9 @@ def package_changes(html: bytes, model: str = "default") -> list[Change]:
 
 def _package(frame: FrameType) -> str | None:
     """Return the package of blockml that a function is in; None for other code and the replacement of functools."""
-    name = str(frame.f_globals.get("__name__"))
-    root, *inner = name.split(".") if name != lazy.__name__ else [""]
+    if frame.f_code.co_qualname.startswith(f"{cached_property.__name__}."):
+        return None
+    root, *inner = str(frame.f_globals.get("__name__")).split(".")
     return (inner or [root])[0] if root == "blockml" else None
 
 

@@ -1,12 +1,13 @@
-"""Ablation of the decision policy of the model ``default``: gain of each field in page F1.
+"""Ablation of the rules of the decision: gain of each in page F1 of the model ``default``.
 
-Each field is set to the value that disables its rule, all other fields unchanged; page F1 (bag of words, as in
-``blockml evaluate``) with and without the field is compared, paired by page. Blocks of WCXB, the training collection,
-are scored out of fold, with folds by site; those of held-out collections by the released model. A field is kept if
-its gain is at least .001 on any collection.
+Each rule of :mod:`blockml.decision.rules` is left out, all others unchanged, by taking it out of its list or setting
+its fields of the policy to values that disable it; page F1 (bag of words, as in ``blockml evaluate``) with and without
+the rule is compared, paired by page. Blocks of WCXB, the training collection, are scored out of fold, with folds by
+site; those of held-out collections by the released model. Rules that complete units are judged by what a reader loses
+(``python -m research.benchmarks.whole``): for them F1 must only not be worse.
 
 ``python -m research.benchmarks.policy`` needs the folder of corpora in BLOCKML_CORPORA. Cross-validation on WCXB takes
-about 25 minutes on two cores; ``--dataset`` chooses collections.
+about 25 minutes on two cores; ``--dataset`` chooses collections, ``--every`` pages.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import joblib
 import numpy as np
@@ -25,8 +29,10 @@ from numpy.typing import NDArray
 import blockml
 from blockml.cli.output import note, print_rows
 from blockml.datasets import LabelledPage, open_dataset
+from blockml.decision import decide as decide_module
+from blockml.decision import rules
 from blockml.decision.decide import decide
-from blockml.decision.policy import DecisionPolicy
+from blockml.decision.policy import score_units
 from blockml.document.text import render_text
 from blockml.evaluation import paired_difference
 from blockml.evaluation.metrics import bag_scores
@@ -43,29 +49,15 @@ TRANSFER = (
     "l3s-gn1", "cleaneval", "cleanportaleval", "ir-research-big9-chaos", "fundus", "magic-html", "mercury",
     "chinese-web-content", "dragnet-2012", "forums", "outline-annotated", "ftr-articles", "recipes",
 )  # fmt: skip
-#: Values of fields that disable their rules.
-NEUTRAL: Mapping[str, float] = {
-    "min_content_words": 0,
-    "min_best_probability": 1,
-    "form_best_probability": 0,
-    "base_penalty": 0,
-    "article_penalty": 0,
-    "link_penalty": 0,
-    "min_certain_words": 0,
-    "duplicate_penalty": 0,
-    "same_context_factor": 1,
-    "min_duplicate_words": 1,
-    "hidden_copy_penalty": 0,
-    "neighbor_smoothing": 0,
-    "negative_shrinkage": 0,
-    "min_p_article": 1,
-    "sidebar_probability": 0,
-    "comment_probability": 1,
-    "named_comment_probability": 1,
-    "declared_probability": 1,
+#: The lists of rules, and the modules that read them.
+LISTS, MODULES = ("SCORES", "DECLARED", "UNITS", "REMOVALS", "LAST"), (rules, decide_module)
+#: The rules by the names of their functions or fields.
+RULES: Mapping[str, rules.Rule[Any]] = {
+    rule.apply.__name__.strip("_") if rule.apply else next(iter(rule.without)): rule
+    for name in LISTS
+    for rule in getattr(rules, name)
+    if rule.apply is not score_units
 }
-#: Minimum gain in page F1 for which a field is kept.
-MIN_GAIN = 0.001
 #: Out-of-fold probabilities of a page's blocks, (n_blocks,), and P(article) of the page.
 OutOfFold = tuple[NDArray[np.float32], float]
 
@@ -75,25 +67,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--corpora", type=Path, default=os.environ.get("BLOCKML_CORPORA"))
     parser.add_argument("--dataset", action="append", help="name of a collection; may be repeated (default: all)")
+    parser.add_argument("--every", type=int, default=1, help="measure one page of so many")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.corpora is None:
         parser.error("name the folder of corpora by --corpora or BLOCKML_CORPORA")
-    gains: dict[str, dict[str, object]] = {name: {"field": name, "neutral": NEUTRAL[name]} for name in NEUTRAL}
-    best = dict.fromkeys(NEUTRAL, -np.inf)
+    gains: dict[str, dict[str, object]] = {name: {"rule": name} for name in RULES}
+    total: list[NDArray[np.float64]] = []
     for name in arguments.dataset or (TRAINING, *TRANSFER):
-        f1 = page_f1s(arguments.corpora / name, arguments.jobs)
+        total.append(f1 := page_f1s(arguments.corpora / name, arguments.jobs, arguments.every))
         note(f"{name}: {len(f1)} pages, F1 {f1[:, 0].mean():.4f}")
-        for column, field in enumerate(NEUTRAL, start=1):
-            gain = paired_difference(f1[:, 0], f1[:, column])
-            gains[field][name] = f"{gain.mean:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}]"
-            best[field] = max(best[field], gain.mean)
-    print_rows([{**row, "kept": "yes" if best[field] >= MIN_GAIN else "no"} for field, row in gains.items()], "table")
+        write_gains(gains, name, f1)
+    write_gains(gains, "all", np.concatenate(total))
+    print_rows(list(gains.values()), "table")
     return 0
 
 
-def page_f1s(folder: Path, jobs: int) -> NDArray[np.float64]:
-    """Compute the F1 of the pages of a collection, (n_pages, 1 + n_fields): by the policy, and without each field."""
+def write_gains(gains: Mapping[str, dict[str, object]], name: str, f1: NDArray[np.float64]) -> None:
+    """Write the gain of each rule on a collection, and the number of pages whose F1 it changes."""
+    for column, row in enumerate(gains.values(), start=1):
+        gain, n_changed = paired_difference(f1[:, 0], f1[:, column]), np.count_nonzero(f1[:, 0] != f1[:, column])
+        row[name] = f"{gain.mean:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}] ({n_changed})" if n_changed else ""
+
+
+def page_f1s(folder: Path, jobs: int, every: int) -> NDArray[np.float64]:
+    """Compute the F1 of the pages of a collection, (n_pages, 1 + n_rules): by all rules, and without each."""
     model = trained("default").model
     dataset = open_dataset(folder)
     known: Iterator[OutOfFold | None] = iter([None] * len(dataset.pages))
@@ -101,9 +99,8 @@ def page_f1s(folder: Path, jobs: int) -> NDArray[np.float64]:
         chosen = recipe("default")
         known = out_of_fold(Study.opened(dataset, chosen, n_folds=chosen.n_folds, seed=0, jobs=jobs))
     with joblib.Parallel(n_jobs=jobs, batch_size=8) as parallel:
-        rows = parallel(
-            joblib.delayed(f1_of_page)(page, model, scores) for page, scores in zip(dataset.pages, known, strict=True)
-        )
+        pages = list(zip(dataset.pages, known, strict=True))[::every]
+        rows = parallel(joblib.delayed(f1_of_page)(page, model, scores) for page, scores in pages)
     return np.array([row for row in rows if row])
 
 
@@ -117,24 +114,36 @@ def out_of_fold(study: Study) -> Iterator[OutOfFold]:
 
 
 def f1_of_page(labelled: LabelledPage, model: Model, out_of_fold: OutOfFold | None) -> list[float]:
-    """Compute F1 with the model's policy and without each field; nothing without a complete gold text."""
+    """Compute F1 by all rules and without each of them; nothing without a complete gold text."""
     html, gold = labelled.load()
     text = None if gold is None else gold.text()
     if text is None:
         return []
     page = parse(html, url=labelled.url, charset=labelled.charset, **model.parsing.options())
     if not len(page.blocks):
-        return [bag_scores(text, "").f1] * (1 + len(NEUTRAL))
+        return [bag_scores(text, "").f1] * (1 + len(RULES))
     prediction = score_page(model, page_matrix(page, model.features))
     if out_of_fold is not None:
         prediction = replace(prediction, scores=out_of_fold[0], p_article=out_of_fold[1])
-    policies: Sequence[DecisionPolicy] = [
-        model.policy,
-        *(replace(model.policy, **{name: value}) for name, value in NEUTRAL.items()),  # type: ignore[arg-type]
-    ]
-    # Most fields change nothing on most pages, and scoring a text is more expensive than a decision.
-    f1_of: dict[bytes, float] = {}
-    return [f1_of_kept(page, text, decide(policy, page, prediction).kept, f1_of) for policy in policies]
+    # Most rules change nothing on most pages, and scoring a text is more expensive than a decision.
+    known: dict[bytes, float] = {}
+    found = [f1_of_kept(page, text, decide(model.policy, page, prediction).kept, known)]
+    for rule in RULES.values():
+        policy = replace(model.policy, **dict[str, Any](rule.without))
+        with left_out(rule):
+            found.append(f1_of_kept(page, text, decide(policy, page, prediction).kept, known))
+    return found
+
+
+@contextmanager
+def left_out(rule: rules.Rule[Any]) -> Iterator[None]:
+    """Decide without a rule."""
+    with ExitStack() as stack:
+        for module in MODULES:
+            lists = {name: getattr(module, name) for name in LISTS if hasattr(module, name)}
+            others = {name: tuple(one for one in its if one is not rule) for name, its in lists.items()}
+            stack.enter_context(patch.multiple(module, **others))
+        yield
 
 
 def f1_of_kept(page: blockml.Page, gold: str, kept: NDArray[np.bool_], known: dict[bytes, float]) -> float:

@@ -12,8 +12,8 @@ import pytest
 import blockml
 from blockml.decision.comments import CommentLimits, consistent_labels, is_forum, readers_comments
 from blockml.decision.decide import decide
-from blockml.decision.policy import DecisionPolicy, comment_limits
-from blockml.decision.prediction import Prediction, ScoredPage
+from blockml.decision.policy import DecisionPolicy
+from blockml.decision.prediction import Draft, Prediction
 from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
 from blockml.features.page_matrix import PageMatrix
@@ -25,12 +25,12 @@ FEATURES = trained("default").model.features
 PAGES = Path(__file__).parents[2] / "data" / "pages"
 
 
-def scored(types: tuple[BlockTypes, PageMatrix], kept: list[bool]) -> ScoredPage:
+def scored(types: tuple[BlockTypes, PageMatrix], kept: list[bool]) -> Draft:
     """Return a page whose scores keep the given blocks."""
     block_types, matrix = types
     mask = np.array(kept)
     prediction = Prediction(mask.astype(np.float32), matrix=matrix, block_types=block_types)
-    return ScoredPage(matrix.context.outline, prediction, mask, mask)
+    return Draft(DecisionPolicy(), matrix.context.outline, prediction, prediction.scores, mask)
 
 
 def test_labels_are_predicted_lazily() -> None:
@@ -54,7 +54,7 @@ def test_labels_are_predicted_lazily() -> None:
 def test_a_removed_headline_is_a_heading() -> None:
     """A removed headline without another label is a heading if most of its words are in the title."""
     page = blockml.parse("<title>Cats rule the world</title><h1>Cats rule</h1><h1>Menu</h1><p>They do.")
-    limits = comment_limits(DecisionPolicy())
+    limits = CommentLimits.of(DecisionPolicy())
     others = with_labels(page, [Label.OTHER, Label.OTHER, Label.MAIN])
     assert consistent_labels(scored(others, [False, False, True]), limits) == (
         Label.HEADING, Label.OTHER, Label.MAIN,
@@ -89,7 +89,7 @@ def test_comments_are_kept_if_there_is_nothing_else() -> None:
     """Comments aren't removed if no other block is kept."""
     page = blockml.parse("<p>One<p>Two")
     one = scored(with_labels(page, [Label.COMMENT, Label.COMMENT]), [True, True])
-    assert readers_comments(one, comment_limits(DecisionPolicy())) is None
+    assert readers_comments(one, CommentLimits.of(DecisionPolicy())) is None
 
 
 @pytest.mark.parametrize(("n_words", "are_comments"), [(19, False), (20, True)])
@@ -97,7 +97,7 @@ def test_comments_are_kept_next_to_few_other_words(n_words: int, are_comments: b
     """If almost all kept words are comments, they are what the page is about and are kept."""
     page = blockml.parse(f"<p>{'word ' * n_words}<div><p>One<p>Two</div>")
     one = scored(with_labels(page, [Label.MAIN, Label.COMMENT, Label.COMMENT]), [True] * 3)
-    assert (readers_comments(one, comment_limits(DecisionPolicy())) is not None) is are_comments
+    assert (readers_comments(one, CommentLimits.of(DecisionPolicy())) is not None) is are_comments
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_improbable_text_is_not_what_the_page_is_about(
     page = blockml.parse(f"<p>{'word ' * 30}<div><p>{'one ' * n_words}<p>Two</div>")
     one = scored(with_labels(page, [Label.MAIN, Label.COMMENT, Label.COMMENT]), [True] * 3)
     one = replace(one, prediction=replace(one.prediction, scores=np.array([left, comments, comments], np.float32)))
-    assert (readers_comments(one, comment_limits(DecisionPolicy())) is not None) is are_comments
+    assert (readers_comments(one, CommentLimits.of(DecisionPolicy())) is not None) is are_comments
 
 
 TEXT = "Cats rule the world, and nobody has ever asked them whether they like it at all. "
@@ -126,7 +126,7 @@ def test_the_body_of_an_article_is_not_a_comment(p_article: float, stays: bool) 
     page = blockml.parse(f"<div><p>{TEXT * 3}</div><section><p>{TEXT * 2}</section>")
     one = scored(with_labels(page, [Label.COMMENT, Label.MAIN]), [True] * 2)
     one = replace(one, prediction=replace(one.prediction, p_article=p_article))
-    limits = comment_limits(DecisionPolicy())
+    limits = CommentLimits.of(DecisionPolicy())
     assert (readers_comments(one, limits) is None) is stays
     assert consistent_labels(one, limits) == (Label.MAIN if stays else Label.COMMENT, Label.MAIN)
 
@@ -136,7 +136,7 @@ def test_paragraphs_in_the_element_of_the_body_are_not_comments(comments: list[i
     """The element with most of the certain text contains no comments, unless it starts with one."""
     page = blockml.parse(f"<div><p>{TEXT * 2}<p>{TEXT}<p>{TEXT}</div><section><p>{TEXT * 2}</section>")
     labels = [Label.COMMENT if number in comments else Label.MAIN for number in range(4)]
-    one, limits = scored(with_labels(page, labels), [True] * 4), comment_limits(DecisionPolicy())
+    one, limits = scored(with_labels(page, labels), [True] * 4), CommentLimits.of(DecisionPolicy())
     expected = comments if 0 in comments else [3] if 3 in comments else []
     found = readers_comments(one, limits)
     assert ([] if found is None else np.flatnonzero(found).tolist()) == expected
@@ -146,7 +146,7 @@ def test_paragraphs_in_the_element_of_the_body_are_not_comments(comments: list[i
 @pytest.mark.parametrize(("n_words", "expected"), [(49, False), (50, False), (51, True)])
 def test_a_forum_has_most_of_its_words_in_messages(n_words: int, expected: bool) -> None:  # noqa: FBT001
     """A page is a forum if messages contain more than half of its words and it doesn't declare an article."""
-    share = comment_limits(DecisionPolicy()).forum_share
+    share = CommentLimits.of(DecisionPolicy()).forum_share
     words = f"<div class=message><p>{'word ' * n_words}</p></div><p>{'word ' * (100 - n_words)}"
     assert is_forum(page_matrix(blockml.parse(words), FEATURES), share) is expected
     article = f'<meta property="og:type" content="article">{words}'

@@ -31,7 +31,7 @@ def test_rules_rarely_remove_half_of_the_content() -> None:
     """At most 1 page in 400 loses half of its content as comments, and at most 1 in 1000 by all other rules."""
     model = trained("default").model
     without_comments = replace(model.policy, comment_probability=1.0, named_comment_probability=1.0)
-    bare = replace(without_comments, sidebar_probability=0.0, duplicate_penalty=0.0, hidden_copy_penalty=0.0)
+    bare = replace(without_comments, sidebar_probability=0.0, duplicate_penalty=0.0)
     n_pages, by_comments, by_others = 0, [], []
     for name in COLLECTIONS:
         for labelled in open_dataset(Path(CORPORA or "") / name).pages[::EVERY]:

@@ -34,8 +34,6 @@ def test_defaults_of_missing_fields() -> None:
         "duplicate_penalty": 0.0,
         "same_context_factor": 0.25,
         "min_duplicate_words": 3,
-        "hidden_copy_penalty": 0.0,
-        "neighbor_smoothing": 0.0,
         "negative_shrinkage": 0.0,
         "min_p_article": 0.1,
         "sidebar_probability": 0.0,
@@ -54,7 +52,7 @@ def test_illegal_values_are_refused(name: str, value: Any) -> None:
         DecisionPolicy.from_header(asdict(DecisionPolicy()) | {name: value})
 
 
-@pytest.mark.parametrize("name", ["threshold", "neighbor_smoothing", "negative_shrinkage", "certain_p"])
+@pytest.mark.parametrize("name", ["threshold", "negative_shrinkage", "certain_p"])
 def test_shares_are_at_most_one(name: str) -> None:
     """The error names the range."""
     with pytest.raises(ModelFormatError, match=rf"'{name}' must be between .* and 1, got 1.5"):
@@ -68,9 +66,10 @@ def test_numbers_of_words_are_integers() -> None:
 
 
 def test_unknown_fields_are_refused_and_missing_ones_have_their_default() -> None:
-    """Unknown fields are refused, because they belong to a newer version, and missing ones get their default."""
+    """Unknown fields of newer versions are refused, those of rules that are gone are ignored."""
     values = asdict(DecisionPolicy(link_penalty=1.0, base_penalty=0.5))
     with pytest.raises(ModelFormatError, match="unknown fields: new"):
         DecisionPolicy.from_header(values | {"new": 1})
+    assert DecisionPolicy.from_header(values | {"neighbor_smoothing": 0.05}) == DecisionPolicy(**values)
     del values["link_penalty"]
     assert DecisionPolicy.from_header(values) == DecisionPolicy(base_penalty=0.5)

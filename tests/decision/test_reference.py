@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
+from blockml.decision.policy import DecisionPolicy, PolicyColumns
+from blockml.decision.rules import score_blocks
 from blockml.features.page_context import BlockAmounts
 from blockml.predictors.page_features import page_features
 from tests.reference import python_reference
@@ -29,7 +30,6 @@ policies = st.builds(
     min_certain_words=st.sampled_from([0.0, 10.0, 120.0]),
     duplicate_penalty=st.sampled_from([0.0, 4.0]),
     same_context_factor=st.sampled_from([0.0, 0.25, 1.0]),
-    neighbor_smoothing=st.sampled_from([0.0, 0.05, 1.0]),
     negative_shrinkage=st.sampled_from([0.0, 0.2, 1.0]),
     min_p_article=st.sampled_from([0.0, 0.1, 1.0]),
 )

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import blockml
 from blockml.decision.decide import decide, with_threshold
 from blockml.decision.policy import DecisionPolicy, PolicyColumns
-from blockml.decision.prediction import Prediction
+from blockml.decision.prediction import Draft, Prediction
 from blockml.decision.remarks import completed_remark, cut_remark
-from blockml.decision.units import complete, mean_over_units, pooled_units
+from blockml.decision.rules import UNITS, apply_rules
+from blockml.decision.units import mean_over_units, pooled_units
 from blockml.extractors.matrix import page_matrix
 from blockml.features.page_context import PageContext
 from blockml.outline import Outline
@@ -22,15 +24,24 @@ from blockml.page import Reason
 from tests.strategies import messy_html
 
 POLICY = DecisionPolicy(rule="expected_f1", duplicate_penalty=4.0)
+Scores = NDArray[np.float32]
+
+
+def complete(outline: Outline, scores: Scores, probabilities: Scores, threshold: float = 0.5) -> Draft:
+    """Return the blocks that scores keep, with their units completed."""
+    policy = DecisionPolicy("expected_f1", threshold=threshold)
+    found = Draft(policy, outline, Prediction(probabilities), scores, scores >= np.float32(threshold))
+    apply_rules(UNITS, found)
+    return found
 
 
 def completed(html: str, scores: list[float], threshold: float = 0.5) -> tuple[str, dict[str, str]]:
     """Return the kept texts, and by text the reason of each block that was added or removed."""
     page = blockml.parse(html)
     values = np.array(scores, np.float32)
-    found = complete(Outline(page), values, values, threshold, values >= threshold)
+    found = complete(Outline(page), values, values, threshold)
     texts = page.blocks.texts
-    reasons = {texts[row]: str(reason) for reason, rows in found.reasons for row in rows.tolist()}
+    reasons = {texts[row]: str(reason) for reason, rows in found.changes for row in rows.tolist()}
     return " | ".join(itertools.compress(texts, found.kept.tolist())), reasons
 
 
@@ -98,6 +109,8 @@ def test_template_blocks_in_tables_are_decided_with_them() -> None:
         ("<p>Mills<sup><a href=#n1>1</a></sup><p>Ad<ol><li id=n1>By Ann.", [0.9, 0.9, 0.1, 0.2], "Mills | 1", ""),
         ("<p>First<h2><a href=/m>Mills</a></h2><p>They turn.", [0.9, 0.9, 0.1], "First | Mills", ""),
         ("<h1>Mills</h1><p>They turn.<h2>End</h2><p>Yes", [0.9, 0.1, 0.1, 0.1], "Mills", ""),
+        (f"<p>First<h4>{'Mills turn. ' * 8}</h4><p>More<h4>End</h4>", [0.9, 0.9, 0.1, 0.1],
+         f"First | {('Mills turn. ' * 8).strip()}", ""),
     ],
 )  # fmt: skip
 def test_what_a_kept_line_needs_stays_with_it(html: str, scores: list[float], kept: str, reason: str) -> None:
@@ -173,7 +186,7 @@ def test_a_table_half_of_whose_words_are_likely_is_kept(likely: float, *, is_kep
     page = blockml.parse("<p>Text here.<table><tr><th>Size<th>Price<tr><td>small<td>ten</table>")
     probabilities = np.array([0.9, 0.1, likely, 0.1, likely], np.float32)
     scores = np.array([0.9, 0.2, 0.2, 0.2, 0.2], np.float32)
-    found = complete(Outline(page), scores, probabilities, 0.5, scores >= 0.5)
+    found = complete(Outline(page), scores, probabilities)
     assert found.kept.tolist() == [True] + [is_kept] * 4
 
 
@@ -186,7 +199,7 @@ def test_an_announced_list_is_kept_at_each_lower_threshold(first: float) -> None
     scores = np.array([0.9, first, 0.3, 0.3, 0.0], np.float32)
     before: set[int] = set()
     for threshold in (0.8, 0.6, 0.5, 0.4, 0.2):
-        kept = set(np.flatnonzero(complete(outline, scores, scores, threshold, scores >= threshold).kept).tolist())
+        kept = set(np.flatnonzero(complete(outline, scores, scores, threshold).kept).tolist())
         assert before <= kept
         before = kept
     assert {0, 1, 2, 3} <= before
@@ -200,8 +213,8 @@ def test_a_list_is_kept_whole_or_not_at_all() -> None:
         """Return how many items are kept, and reasons, if the first items reach a score of 0.6."""
         outline = Outline(blockml.parse(f"<p>{text}<ul>{items}</ul>"))
         scores = np.array([0.9] + [0.6] * n_items + [0.1] * (10 - n_items), np.float32)
-        found = complete(outline, scores, scores, threshold, scores >= threshold)
-        return int(np.count_nonzero(found.kept[1:])), [str(reason) for reason, _ in found.reasons]
+        found = complete(outline, scores, scores, threshold)
+        return int(np.count_nonzero(found.kept[1:])), [str(reason) for reason, _ in found.changes]
 
     assert kept(4, "Text") == kept(4, "Text " * 20) == (10, ["kept_with_list"])
     assert kept(3, "Text " * 20) == (0, ["removed_with_list"])

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets import Dataset, open_dataset
-from blockml.decision.policy import DecisionPolicy, PolicyColumns, score_blocks
+from blockml.decision.policy import DecisionPolicy, PolicyColumns
+from blockml.decision.rules import score_blocks
 from blockml.errors import UsageError
 from blockml.extractors.trained import TrainedExtractor
 from blockml.features.page_context import BlockAmounts
