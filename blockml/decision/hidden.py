@@ -41,6 +41,7 @@ _STREAMED = re.compile(r"S:[0-9a-f]+")
 _REFERRING = (b"href\0#", b"aria-controls", b"-target\0#")
 #: Nodes of an element among which an id is looked for, and levels to climb to the element before it (our choices).
 _FIRST_NODES, _MAX_LEVELS = 4, 32
+_LINK_LEVELS = 4  # levels above a text on which its link is looked for
 _NOSCRIPT = int(Flag.NOSCRIPT)
 #: What a message in ``noscript`` is about, and its maximum number of words.
 _JAVASCRIPT, _MAX_MESSAGE = re.compile(r"java\s?script", re.IGNORECASE), 60
@@ -97,6 +98,7 @@ def _unrevealed(
     """Return (n_blocks,) which hidden blocks no script reveals as content."""
     way, n_words, line = hidden.blocks, outline.page.blocks.n_words, outline.line
     removed = (way > 0) & np.isin(line, line[(way == 0) & (n_words > 0)])
+    removed |= _of_permalinks(outline.page, kept & (way == Hiding.SCREEN_READER))
     # With what the model keeps, so that a high threshold doesn't remove what the default one leaves.
     rest = (way > 0) & (kept | content) & ~removed & (way != Hiding.SCREEN_READER)
     if np.count_nonzero(rest & kept):
@@ -109,6 +111,16 @@ def _unrevealed(
             if by_way[way[rows[0]]] < limit:
                 removed[rows] = True
     return removed
+
+
+def _of_permalinks(page: Page, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return (n_blocks,) which hidden blocks are links within the page, such as those to headings, shown as a sign."""
+    found, nodes, blocks = np.zeros(len(hidden), dtype=bool), page.nodes, page.blocks
+    for row in (hidden & (blocks.n_linked == blocks.n_words)).nonzero()[0].tolist():
+        around = nodes.ancestors(blocks.node.item(row), _LINK_LEVELS)
+        link = next((nodes.attributes[node] for node in around if nodes.name(node) == "a"), {})
+        found[row] = link.get("href", "")[:1] == "#"
+    return found
 
 
 def _about_scripts(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Page, Separator
+from blockml.page import Flag, Page, Separator
 from blockml.text.addresses import registrable_domain
 from blockml.text.words import GLUED_SIGNS, WORD, is_permalink_sign, metric_tokens
 
@@ -27,6 +27,7 @@ _ANY_SEPARATOR = re.compile(
 #: Minimum words of a headline found as a line, or characters of one without spaces; maximum parts and characters of a
 #: title, and lines of a page, that are tried (our choices).
 _MIN_WORDS, _MIN_CHARACTERS, _MAX_PARTS, _MAX_TITLE, _MAX_LINES = 3, 6, 16, 1000, 2000
+_UNSEEN = int(Flag.HEAD)
 _FIRST_IDEOGRAPH, _SPACE = "\u2e80", int(Separator.SPACE)
 #: Signs before the name of the site at the end of a title.
 _SIGNS = tuple("|-–—:·•»«›‹~｜：_")
@@ -56,7 +57,11 @@ def element_text(page: Page, node: int) -> str:
     end = nodes.end.item(node)
     if end - node > _MAX_NODES:
         return ""
-    texts = [text for text in nodes.texts[node:end] if text and (text[0].isalnum() or not is_permalink_sign(text))]
+    texts = nodes.texts[node:end]
+    unseen = (nodes.flags[node:end] & ~nodes.flags[node]) & _UNSEEN
+    if np.count_nonzero(unseen):  # the title of a drawing
+        texts = [text for text, flag in zip(texts, unseen.tolist(), strict=True) if not flag]
+    texts = [text for text in texts if text and (text[0].isalnum() or not is_permalink_sign(text))]
     return " ".join(" ".join(texts).split()).rstrip(GLUED_SIGNS)
 
 

@@ -71,6 +71,13 @@ def test_hidden_words_of_a_line_go(mark: str) -> None:
     assert "The pond is deep." in blockml.extract(html, model="plain", hidden="drop").text
 
 
+def test_links_to_headings_that_are_shown_as_signs_go() -> None:
+    """A link within the page whose only text is for screen readers is not content, on a line of its own either."""
+    link = "<a href='{}'><svg></svg><span class=sr-only>Section titled Ponds</span></a>"
+    assert removed(f"{TEXT}<div><h2>Ponds</h2>{link.format('#ponds')}</div>{TEXT}") == ["Section titled Ponds"]
+    assert removed(f"{TEXT}<div><h2>Ponds</h2>{link.format('/ponds')}</div>{TEXT}") == []
+
+
 def test_the_option() -> None:
     """Hidden text is kept, dropped or marked; an extractor without rules keeps it by default."""
     html = f"{TEXT}<p hidden class=tab>{SHORT}</p><p style='opacity:0'>{SHORT}</p>{TEXT}"

@@ -109,6 +109,8 @@ def test_template_blocks_in_tables_are_decided_with_them() -> None:
         ("<p>Mills<sup><a href=#n1>1</a></sup><p>Ad<ol><li id=n1>By Ann.", [0.9, 0.9, 0.1, 0.2], "Mills | 1", ""),
         ("<p>First<h2><a href=/m>Mills</a></h2><p>They turn.", [0.9, 0.9, 0.1], "First | Mills", ""),
         ("<h1>Mills</h1><p>They turn.<h2>End</h2><p>Yes", [0.9, 0.1, 0.1, 0.1], "Mills", ""),
+        (f"<p>First<h4>{'Mills turn. ' * 8}</h4><p>More<h4>End</h4>", [0.9, 0.9, 0.1, 0.1],
+         f"First | {('Mills turn. ' * 8).strip()}", ""),
     ],
 )  # fmt: skip
 def test_what_a_kept_line_needs_stays_with_it(html: str, scores: list[float], kept: str, reason: str) -> None:

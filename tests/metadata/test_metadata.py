@@ -380,6 +380,18 @@ def test_captions_and_names_of_objects_are_not_images(image: str) -> None:
     assert page_metadata(page).image == "https://cat.example/cat.png"
 
 
+def test_titles_of_drawings_are_not_the_headline() -> None:
+    """Browsers don't show the titles of drawings, so that a logo in the ``h1`` is not the title."""
+    page = (
+        "<title>Ponds and mills - Example</title><h1><svg><title>News</title></svg><svg><title>News</title></svg></h1>"
+    )
+    assert blockml.extract(f"{page}<p>The pond is deep.").metadata.title == "Ponds and mills"
+    assert (
+        blockml.extract(f"{page.replace('</h1>', 'Deep ponds</h1>')}<p>The pond is deep.").metadata.title
+        == "Deep ponds"
+    )
+
+
 def test_a_byline_in_the_kept_text_is_read() -> None:
     """Far from the headline it is known by the kept text; several alike are those of readers."""
     text = "Cats rule the world, and nobody has ever asked them whether they like it at all. " * 3
