@@ -30,6 +30,7 @@ from blockml.decision.policy import (
 )
 from blockml.decision.prediction import HALF, Draft, Prediction
 from blockml.decision.units import (
+    complete_captions,
     complete_headings,
     complete_lines,
     complete_lists,
@@ -175,6 +176,8 @@ UNITS: tuple[Rule[Draft], ...] = (
          complete_lists, (Reason.KEPT_WITH_LIST, Reason.REMOVED_WITH_LIST)),
     Rule("A line that announces something and what it announces need each other.", "+.0000", complete_lines,
          (Reason.KEPT_WITH_LEAD_IN, Reason.KEPT_WITH_LIST, Reason.KEPT_WITH_LABEL, Reason.KEPT_WITH_VALUE)),
+    Rule("The caption of a kept table, listing or quotation stays.", "+.0000", complete_captions,
+         (Reason.KEPT_WITH_VALUE,)),
     Rule("A sentence has no hole.", "-.0000", complete_sentences, (Reason.KEPT_WITH_SENTENCE,)),
     Rule("A footnote stays with its mark.", "+.0000", complete_notes, (Reason.KEPT_WITH_MARK,)),
     Rule("A heading and its text need each other.", "-.0001", complete_headings,

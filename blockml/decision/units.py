@@ -27,6 +27,7 @@ from blockml.page import Flag, Reason
 
 __all__ = [
     "compared_units",
+    "complete_captions",
     "complete_headings",
     "complete_lines",
     "complete_lists",
@@ -215,6 +216,21 @@ def _announced(outline: Outline, before: int, after: int) -> tuple[int, int] | N
         if blocks.n_words.item(block) > 1:
             break
     return None
+
+
+def complete_captions(page: Draft) -> None:
+    """Keep the captions of figures with other text, such as a table, a listing or a quotation, that is mostly kept."""
+    figure = page.outline.unit(UnitKind.FIGURE)
+    if figure is None:
+        return
+    captions = page.outline.page.nodes.indices("figcaption")
+    for first, after in zip(*(bounds.tolist() for bounds in page.outline.blocks_in(captions)), strict=True):
+        if first < after and figure[first] >= 0 and not page.is_kept(first, after):
+            body = slice(*page.outline.range_in(figure.item(first)))
+            own, kept = page.words[first:after], page.words[body] * page.kept[body]
+            n_kept = np.add.reduce(kept) - np.add.reduce(own * page.kept[first:after])
+            if 2 * n_kept > np.add.reduce(page.words[body]) - np.add.reduce(own):
+                page.keep_range(first, after, Reason.KEPT_WITH_VALUE)
 
 
 def complete_sentences(page: Draft) -> None:

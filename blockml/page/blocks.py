@@ -197,7 +197,7 @@ class Reason(StrEnum):
     KEPT_WITH_LIST = "kept_with_list"  #: part of a list enough of which is kept, or the line that announces a kept list
     KEPT_WITH_LEAD_IN = "kept_with_lead_in"  #: list, table or code that a kept line announces
     KEPT_WITH_LABEL = "kept_with_label"  #: value of a kept label
-    KEPT_WITH_VALUE = "kept_with_value"  #: label of a kept value
+    KEPT_WITH_VALUE = "kept_with_value"  #: label of a kept value, or caption of a kept table, listing or quotation
     KEPT_WITH_SENTENCE = "kept_with_sentence"  #: between two kept halves of a sentence
     KEPT_WITH_MARK = "kept_with_mark"  #: footnote to which a kept mark leads
     KEPT_WITH_HEADING = "kept_with_heading"  #: text of a kept heading

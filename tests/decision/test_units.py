@@ -253,3 +253,16 @@ def test_a_warning_names_a_list_that_is_kept_whole() -> None:
     scores = np.array([0.9, 0.8, 0.8, 0.1, 0.1], np.float32)
     found = decide(POLICY, page, Prediction(scores, matrix=page_matrix(page, "page")))
     assert found.remarks == ('kept whole: the list "flour"',)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_kept"),
+    [("<pre>make all</pre>", True), ("<blockquote>To be, or not</blockquote>", True), ("<img src=a.jpg>", False)],
+)
+def test_a_caption_stays_with_its_text(body: str, *, is_kept: bool) -> None:
+    """The caption of a kept listing or quotation is kept; that of a picture is part of no text."""
+    html = f"<p>Text here.<figure>{body}<figcaption>How we do it</figcaption></figure><p>Imprint"
+    n_body = "<img" not in body
+    kept, reasons = completed(html, [0.9] + [0.9] * n_body + [0.2, 0.1])
+    assert ("How we do it" in kept) is is_kept
+    assert reasons == ({"How we do it": "kept_with_value"} if is_kept else {})
