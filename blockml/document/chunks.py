@@ -328,10 +328,10 @@ class _Splitter:
             if used + size > room:
                 inner = partial(_inside, wrap, around)
                 self.room -= used - frame
-                first, *others = self._parts(child, inner)
+                parts = [*self._parts(child, inner)]
                 self.room += used - frame
-                yield from self._halved([*run, first], wrap, around, limit)
-                yield from (wrap((part,)) for part in others)
+                yield from self._halved([*run, *parts[:1]], wrap, around, limit)
+                yield from (wrap((part,)) for part in parts[1:])
                 run, used = [], frame
             else:
                 run.append(child)
