@@ -7,12 +7,13 @@ import inspect
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import blockml.decision
 from blockml.decision.policy import DecisionPolicy
-from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS
+from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS, Rule
 
-RULES = (*SCORES, *DECLARED, *UNITS, *REMOVALS, *LAST)
+RULES: tuple[Rule[Any], ...] = (*SCORES, *DECLARED, *UNITS, *REMOVALS, *LAST)
 MODULES = [path for path in Path(str(blockml.decision.__file__)).parent.glob("*.py") if path.stem != "__init__"]
 
 
