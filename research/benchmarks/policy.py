@@ -52,7 +52,7 @@ TRANSFER = (
 #: The lists of rules, and the modules that read them.
 LISTS, MODULES = ("SCORES", "DECLARED", "UNITS", "REMOVALS", "LAST"), (rules, decide_module)
 #: The rules by the names of their functions or fields.
-RULES: Mapping[str, rules.DecisionRule[Any]] = {
+RULES: Mapping[str, rules.Rule[Any]] = {
     rule.apply.__name__.strip("_") if rule.apply else next(iter(rule.without)): rule
     for name in LISTS
     for rule in getattr(rules, name)
@@ -136,7 +136,7 @@ def f1_of_page(labelled: LabelledPage, model: Model, out_of_fold: OutOfFold | No
 
 
 @contextmanager
-def left_out(rule: rules.DecisionRule[Any]) -> Iterator[None]:
+def left_out(rule: rules.Rule[Any]) -> Iterator[None]:
     """Decide without a rule."""
     with ExitStack() as stack:
         for module in MODULES:

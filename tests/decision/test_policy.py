@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blockml.decision.policy import DecisionPolicy
-from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS, DecisionRule
+from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS, Rule
 from blockml.errors import ModelFormatError
 from blockml.page import Reason
 
@@ -77,7 +77,7 @@ def test_unknown_fields_are_refused_and_missing_ones_have_their_default() -> Non
 
 def test_each_field_and_each_reason_has_a_rule() -> None:
     """Every number of the policy that switches something, and every reason of this package, is in the list of rules."""
-    listed: list[DecisionRule[Any]] = [*SCORES, *DECLARED, *UNITS, *REMOVALS, *LAST]
+    listed: list[Rule[Any]] = [*SCORES, *DECLARED, *UNITS, *REMOVALS, *LAST]
     assert all(rule.why.endswith(".") for rule in listed)
     switches = [field for rule in listed for field in rule.without]
     assert len(switches) == len(set(switches))

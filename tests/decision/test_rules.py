@@ -11,9 +11,9 @@ from typing import Any
 
 import blockml.decision
 from blockml.decision.policy import DecisionPolicy
-from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS, DecisionRule
+from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS, Rule
 
-RULES: tuple[DecisionRule[Any], ...] = (*SCORES, *DECLARED, *UNITS, *REMOVALS, *LAST)
+RULES: tuple[Rule[Any], ...] = (*SCORES, *DECLARED, *UNITS, *REMOVALS, *LAST)
 MODULES = [path for path in Path(str(blockml.decision.__file__)).parent.glob("*.py") if path.stem != "__init__"]
 
 
