@@ -122,8 +122,8 @@ PyObject *page_features(PyObject *module, PyObject *arguments) {
 
 /* Numbers of a policy for one page, and groups of blocks, (n,) each. */
 typedef struct {
-    double penalty, link_penalty, certain_p, min_certain_words, wordless_weight, duplicate_penalty, same_context_penalty,
-        min_content_words, min_best;
+    double penalty, link_penalty, certain_p, min_certain_words, wordless_weight, smoothing, shrinkage, duplicate_penalty,
+        same_context_penalty, min_content_words, min_best;
     const int64_t *unit, *text, *copy, *context;
     const double *preference;
 } Policy;
@@ -147,6 +147,19 @@ static void pool_units(const Amounts *page, const float *probabilities, const Po
         weights[policy->unit[i]] += weight;
     }
     for (size_t i = 0; i < page->n; i++) log_odds[i] = sums[policy->unit[i]] / weights[policy->unit[i]];
+}
+
+/* Smooths log odds, which are equal within units, over neighbouring units. */
+static void smooth_units(const int64_t *unit, const double *weights, size_t n, double share, double *log_odds) {
+    double before = 0, weight_before = 0;
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin; end < n && unit[end] == unit[begin];) end++;
+        double value = log_odds[begin], around = before, total = weight_before;
+        before = weights[unit[begin]] * value, weight_before = weights[unit[begin]];
+        if (end < n) around += weights[unit[end]] * log_odds[end], total += weights[unit[end]];
+        if (total > 0) value = (1 - share) * value + share * (around / total);
+        for (size_t i = begin; i < end; i++) log_odds[i] = value;
+    }
 }
 
 /* Lowers the log odds of duplicates except the best; `best` and `stays` (n,) are working memory. */
@@ -174,6 +187,12 @@ static void write_scores(const Amounts *page, const float *probabilities, const 
     for (size_t i = 0; i < n; i++) spare[i] = probabilities[i];
     compute_log_odds(spare, n, log_odds);
     pool_units(page, probabilities, policy, log_odds, sums, weights);
+    if (policy->smoothing > 0 && policy->unit[n - 1] > 0)
+        smooth_units(policy->unit, weights, n, policy->smoothing, log_odds);
+    for (size_t i = 0; policy->shrinkage > 0 && i < n; i++) {
+        double against = log_odds[i] + policy->penalty;
+        if (against < 0) log_odds[i] = against * (1 - policy->shrinkage) - policy->penalty;
+    }
     if (policy->duplicate_penalty > 0) lower_duplicates(policy, n, log_odds, sums, (int64_t *)spare);
     write_sigmoids(log_odds, n, scores);
     double f1, expected = 0, least = INFINITY, most = -INFINITY, best = 0;
@@ -205,6 +224,7 @@ PyObject *policy_scores(PyObject *module, PyObject *arguments) {
     } fields[] = {
         {"penalty", &p.penalty}, {"link_penalty", &p.link_penalty}, {"certain_p", &p.certain_p},
         {"min_certain_words", &p.min_certain_words}, {"wordless_weight", &p.wordless_weight},
+        {"neighbor_smoothing", &p.smoothing}, {"negative_shrinkage", &p.shrinkage},
         {"duplicate_penalty", &p.duplicate_penalty}, {"same_context_penalty", &p.same_context_penalty},
         {"min_content_words", &p.min_content_words}, {"min_best_probability", &p.min_best},
     };

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Blocks, Flag
 
-__all__ = ["duplicate_penalties", "duplicated_lines", "line_means", "line_weights", "wordless_lines"]
+__all__ = ["duplicate_penalties", "duplicated_lines", "line_means", "line_weights", "smooth_lines", "wordless_lines"]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
 #: Weight of a block without words in its line: negligible unless no block of the line has words.
@@ -29,7 +29,7 @@ def line_weights(words: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def line_means(
     log_odds: NDArray[np.float64], weight: NDArray[np.float64], line: NDArray[np.intp]
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Average log odds over lines.
 
     Parameters
@@ -41,16 +41,35 @@ def line_means(
 
     Returns
     -------
-    NDArray[np.float64]
-        (n_lines,) weighted mean of each line.
+    means, weights
+        (n_lines,) weighted mean of each line, and the sum of its weights.
 
     Examples
     --------
-    >>> line_means(np.array([2., -2, 1]), np.array([9., 1., 3.]), np.array([0, 0, 1])).tolist()
+    >>> line_means(np.array([2., -2, 1]), np.array([9., 1., 3.]), np.array([0, 0, 1]))[0].tolist()
     [1.6, 1.0]
     """
-    means: NDArray[np.float64] = np.bincount(line, weight * log_odds) / np.bincount(line, weight)
-    return means
+    weights: NDArray[np.float64] = np.bincount(line, weight).astype(np.float64, copy=False)
+    means: NDArray[np.float64] = np.bincount(line, weight * log_odds) / weights
+    return means, weights
+
+
+def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """Return (n_lines,) log odds, mixed with the weighted mean of the lines before and after by ``share`` in [0, 1].
+
+    Examples
+    --------
+    >>> smooth_lines(np.array([1., -1., 3.]), np.ones(3), 0.5).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    if not share or len(means) < 2:
+        return means
+    sums = np.zeros((2, len(means) + 2))  # an empty line before and after the page
+    np.multiply(weights, means, out=sums[0, 1:-1])
+    sums[1, 1:-1] = weights
+    around, total = sums[:, :-2] + sums[:, 2:]
+    smoothed: NDArray[np.float64] = (1 - share) * means + share * (around / total)
+    return smoothed
 
 
 def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp] | None:

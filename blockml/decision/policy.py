@@ -23,6 +23,7 @@ from blockml.decision.lines import (
     duplicated_lines,
     line_means,
     line_weights,
+    smooth_lines,
     wordless_lines,
 )
 from blockml.decision.prediction import HALF, Prediction
@@ -93,6 +94,12 @@ class DecisionPolicy:
     #: Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table.
     same_context_factor: float = 0.25
     min_duplicate_words: int = 3  #: Minimum words of a line that is compared with others.
+    #: Weight of the neighbouring lines in the log odds of a line, in [0, 1]: content is contiguous.
+    neighbor_smoothing: float = 0.0
+    #: Fraction by which negative log odds are shrunk on pages that are not articles, in [0, 1]. Errors on lists and
+    #: shops are dependent: similar blocks are all content or all boilerplate.
+    negative_shrinkage: float = 0.0
+    min_p_article: float = 0.1  #: Probability of being an article below which ``negative_shrinkage`` applies.
     #: Minimum probability of a kept block in an element whose class or id names a sidebar, if words elsewhere are kept.
     sidebar_probability: float = 0.0
     #: Minimum probability of a reader's comment, which is removed on pages that are not forums.
@@ -150,7 +157,7 @@ _HIDDEN = int(Flag.HIDDEN)
 MAX_LOG_ODDS = 1e6
 _SHARE = (0.0, 1.0)
 #: Fields of older files, of rules that changed no collection significantly.
-_RETIRED = frozenset({"hidden_copy_penalty", "min_p_article", "negative_shrinkage", "neighbor_smoothing"})
+_RETIRED = frozenset({"hidden_copy_penalty"})
 #: Ranges of fields; of others, 0 to :data:`MAX_LOG_ODDS`.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "threshold": (math.ulp(0.0), 1.0),
@@ -159,6 +166,9 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "certain_p": _SHARE,
     "same_context_factor": _SHARE,
     "min_duplicate_words": (1.0, MAX_LOG_ODDS),
+    "neighbor_smoothing": _SHARE,
+    "negative_shrinkage": _SHARE,
+    "min_p_article": _SHARE,
     "sidebar_probability": _SHARE,
     "comment_probability": _SHARE,
     "named_comment_probability": _SHARE,
@@ -328,11 +338,15 @@ def _scores(
     words = columns.amounts.words
     penalty = min(policy.base_penalty + policy.article_penalty * (p_article or 0.0), MAX_LOG_ODDS)
     if _kernel.compiled is not None and all(getattr(policy, name) == default for name, default in _NOT_COMPILED):
-        return _compiled(_kernel.compiled, policy, probabilities, columns, penalty)
+        return _compiled(_kernel.compiled, policy, probabilities, columns, penalty, p_article)
     weight = line_weights(words)
     lowered = log_odds(probabilities) - _with_links(policy, probabilities, columns.amounts, penalty)
-    means = line_means(lowered, weight, columns.unit)
-    final = means[columns.unit]
+    means, weights = line_means(lowered, weight, columns.unit)
+    of_line = smooth_lines(means, weights, policy.neighbor_smoothing)
+    if policy.negative_shrinkage and p_article is not None and p_article < policy.min_p_article:
+        against = of_line + penalty
+        of_line = np.where(against < 0, against * (1 - policy.negative_shrinkage) - penalty, of_line)
+    final = of_line[columns.unit]
     if policy.duplicate_penalty:
         copy, preference = columns.compared
         duplicates = duplicate_penalties(
@@ -362,8 +376,10 @@ def _compiled(
     probabilities: NDArray[np.float32],
     columns: PolicyColumns,
     penalty: float,
+    p_article: float | None,
 ) -> NDArray[np.float32]:
     """Score blocks by the C extension."""
+    not_article = p_article is not None and p_article < policy.min_p_article
     duplicate_penalty = min(policy.duplicate_penalty, MAX_LOG_ODDS)
     numbers = {
         "penalty": penalty,
@@ -371,6 +387,8 @@ def _compiled(
         "certain_p": policy.certain_p,
         "min_certain_words": policy.min_certain_words,
         "wordless_weight": WORDLESS_WEIGHT,
+        "neighbor_smoothing": policy.neighbor_smoothing,
+        "negative_shrinkage": policy.negative_shrinkage if not_article else 0.0,
         "duplicate_penalty": duplicate_penalty,
         "same_context_penalty": policy.same_context_factor * duplicate_penalty,
         "min_content_words": policy.min_content_words,

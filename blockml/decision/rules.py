@@ -144,6 +144,10 @@ SCORES: tuple[Rule[Scoring], ...] = (
     Rule("Link blocks on pages with a body of certain running text are penalised: teasers beside a text are all "
          "content or all boilerplate, while expected F1 assumes independent blocks.", "+.0007",
          None, (Reason.LINK,), {"link_penalty": 0}),
+    Rule("Lines are mixed with their neighbours: content is contiguous.", "+.0001, WCXB +.0007; data/ +.0003",
+         None, (), {"neighbor_smoothing": 0}),
+    Rule("Negative log odds are shrunk on pages that are not articles: errors on lists and shops are dependent.",
+         "-.0002, pools -.0039, WCXB +.0018; data/ +.0009", None, (), {"negative_shrinkage": 0}),
     Rule("Copies of a text are penalised, except for the most probable one: a page has variants for small and wide "
          "screens.", "+.0002, WCXB +.0071", None, (Reason.DUPLICATE,), {"duplicate_penalty": 0}),
     Rule("A page without a probable block and with few expected words has no content.", "+.0005, pools +.0261",

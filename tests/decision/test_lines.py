@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.decision.lines import line_means, line_weights
+from blockml.decision.lines import line_means, line_weights, smooth_lines
 from blockml.decision.policy import DecisionPolicy, PolicyColumns
 from blockml.decision.rules import score_blocks
 from blockml.features.page_context import PageContext
@@ -33,13 +33,23 @@ def test_means_lie_between_the_blocks_of_a_line(blocks: list[tuple[float, int, b
     """Means lie between the values of a line's blocks, and blocks without words hardly count."""
     odds, words = np.array([item[0] for item in blocks]), np.array([item[1] for item in blocks], float)
     line = np.cumsum([False, *(item[2] for item in blocks[1:])]).astype(np.intp)
-    means = line_means(odds, line_weights(words), line)
+    means, weights = line_means(odds, line_weights(words), line)
     assert len(means) == line[-1] + 1
+    assert (weights > 0).all()
     for number, mean in enumerate(means.tolist()):
         here = line == number
         assert odds[here].min() - 1e-9 <= mean <= odds[here].max() + 1e-9
         if words[here].max() >= 10 and np.count_nonzero(words[here]) == 1:
             assert mean == pytest.approx(odds[here][words[here].argmax()], abs=0.1)
+
+
+def test_smoothing_by_hand() -> None:
+    """Neighbours are weighted by their words, and a page of one line is unchanged."""
+    means, weights = np.array([2.0, 0.0, -1.0]), np.array([30.0, 10.0, 10.0])
+    expected = 0.75 * means + 0.25 * np.array([0.0, (30 * 2.0 - 10 * 1.0) / 40, 0.0])
+    assert smooth_lines(means, weights, 0.25) == pytest.approx(expected)
+    assert smooth_lines(means, weights, 0.0) is means
+    assert smooth_lines(means[:1], weights[:1], 1.0).tolist() == [2.0]
 
 
 def test_lines_without_words_follow_their_neighbours() -> None:

@@ -36,6 +36,9 @@ def test_defaults_of_missing_fields() -> None:
         "duplicate_penalty": 0.0,
         "same_context_factor": 0.25,
         "min_duplicate_words": 3,
+        "neighbor_smoothing": 0.0,
+        "negative_shrinkage": 0.0,
+        "min_p_article": 0.1,
         "sidebar_probability": 0.0,
         "comment_probability": 0.5,
         "named_comment_probability": 1.0,
@@ -52,7 +55,7 @@ def test_illegal_values_are_refused(name: str, value: Any) -> None:
         DecisionPolicy.from_header(asdict(DecisionPolicy()) | {name: value})
 
 
-@pytest.mark.parametrize("name", ["threshold", "sidebar_probability", "certain_p"])
+@pytest.mark.parametrize("name", ["threshold", "neighbor_smoothing", "negative_shrinkage", "certain_p"])
 def test_shares_are_at_most_one(name: str) -> None:
     """The error names the range."""
     with pytest.raises(ModelFormatError, match=rf"'{name}' must be between .* and 1, got 1.5"):
@@ -70,7 +73,7 @@ def test_unknown_fields_are_refused_and_missing_ones_have_their_default() -> Non
     values = asdict(DecisionPolicy(link_penalty=1.0, base_penalty=0.5))
     with pytest.raises(ModelFormatError, match="unknown fields: new"):
         DecisionPolicy.from_header(values | {"new": 1})
-    assert DecisionPolicy.from_header(values | {"neighbor_smoothing": 0.05}) == DecisionPolicy(**values)
+    assert DecisionPolicy.from_header(values | {"hidden_copy_penalty": 4.0}) == DecisionPolicy(**values)
     del values["link_penalty"]
     assert DecisionPolicy.from_header(values) == DecisionPolicy(base_penalty=0.5)
 
@@ -82,7 +85,7 @@ def test_each_field_and_each_reason_has_a_rule() -> None:
     switches = [field for rule in listed for field in rule.without]
     assert len(switches) == len(set(switches))
     parameters = {"rule", "threshold", "hidden", "min_best_probability", "certain_p", "min_certain_words"}
-    parameters |= {"same_context_factor", "min_duplicate_words"}
+    parameters |= {"same_context_factor", "min_duplicate_words", "min_p_article"}
     assert {*switches} | parameters == {item.name for item in fields(DecisionPolicy)}
     reasons = {reason for rule in listed for reason in rule.reasons}
     of_scores = {Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD}

@@ -594,6 +594,8 @@ def whole_model(
         "article_penalty": 0.6,
         "link_penalty": 0.9,
         "duplicate_penalty": 3.0,
+        "neighbor_smoothing": 0.25,
+        "negative_shrinkage": 0.125,
     }
     values: dict[str, object] = {
         "predictors": {"trees": TreeEnsemble(small_trees()), "mlp": some_net() if mlp is None else mlp},
