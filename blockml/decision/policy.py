@@ -364,8 +364,8 @@ def _scores(
 _COMPILED = frozenset(
     "rule threshold min_content_words min_best_probability form_best_probability base_penalty article_penalty "
     "link_penalty certain_p min_certain_words duplicate_penalty same_context_factor min_duplicate_words "
-    "sidebar_probability "
-    "comment_probability named_comment_probability declared_probability hidden".split()
+    "neighbor_smoothing negative_shrinkage min_p_article sidebar_probability comment_probability "
+    "named_comment_probability declared_probability hidden".split()
 )
 _NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
 
