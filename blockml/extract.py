@@ -205,7 +205,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
-    metadata = Lazy(partial(_metadata, page, rules))
+    metadata = Lazy(partial(_metadata, page, decision, rules))
     deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata, rules)))
     pictures = Lazy(partial(_pictures, page, decision, matches))
     deferred.document = Lazy(partial(_document, page, decision, pictures))
@@ -242,15 +242,16 @@ def _about_scripts(page: Page, decision: Decision) -> tuple[str, ...]:
     return (remark,) if remark else ()
 
 
-def _metadata(page: Page, rules: AnyRules | None = None) -> Metadata:
+def _metadata(page: Page, decision: Decision, rules: AnyRules | None = None) -> Metadata:
     """Read the metadata; the modules are imported when somebody asks for it."""
     from blockml.metadata.metadata import page_metadata
 
+    found = page_metadata(page, decision.kept)
     if rules is None:
-        return page_metadata(page)
+        return found
     from blockml.rules import metadata_by_rules
 
-    return metadata_by_rules(rules, page, page_metadata(page))
+    return metadata_by_rules(rules, page, found)
 
 
 def _title(page: Page, metadata: Lazy[Metadata], rules: AnyRules | None = None) -> str | None:
