@@ -292,15 +292,16 @@ class VisibleMetadata:
         If several last lines begin alike, they are those of readers.
         """
         rows, owner, texts = kept.nonzero()[0], self.page.blocks.node, self.page.blocks.texts
-        for place in (rows[:_KEPT_LINES], rows[-_KEPT_LINES:]):
-            for line in self.lines(*(place[0], place[-1] + 1) if len(place) else (0, 0)):
-                text, first, last = line
-                if not kept[owner.searchsorted(first)]:
+        for place in (rows[:_KEPT_LINES], rows[-_KEPT_LINES:])[: 1 + (len(rows) > _KEPT_LINES)]:
+            lines, after = self.lines(place[0], place[-1] + 1) if len(place) else [], 0
+            for start, end in self.bylines_in(lines, lines[0][1], lines[-1][2]) if lines else ():
+                text, first, last = next(line for line in lines if line[1] <= start < line[2])
+                if start < after or not kept[owner.searchsorted(first)]:
                     continue
-                names = next(filter(None, [self.names_between(start, min(end, last))
-                                           for start, end in self.bylines_in([line], first, last)]), ())  # fmt: skip
-                if names and sum(texts[row].startswith(text[:_ALIKE]) for row in rows.tolist()) == 1:
-                    return names
+                if names := self.names_between(start, min(end, last)):
+                    if sum(texts[row].startswith(text[:_ALIKE]) for row in rows.tolist()) == 1:
+                        return names
+                    after = last  # the other bylines of a line don't count
         return ()
 
     def author_links(self, links: NDArray[np.int64], starts: list[int]) -> Iterator[tuple[int, int]]:
