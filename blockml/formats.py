@@ -171,8 +171,11 @@ def _has_heading(extraction: Extraction, title: str) -> bool:
     found: list[tuple[str, bool]] = []  # level, whether it is removed
     for node, (first, end) in zip(headings.tolist(), spans, strict=True):
         if words and end - first <= most:
-            texts = blocks.texts[first:end]
-            own = ["".join(metric_tokens(" ".join(part))) for part in (compress(texts, kept[first:end]), texts)]
+            texts = " ".join(blocks.texts[first:end])
+            if len(texts.lower()) < len(words):  # most headings are shorter than a title
+                continue
+            shown = " ".join(compress(blocks.texts[first:end], kept[first:end]))
+            own = ["".join(metric_tokens(part)) for part in (shown, texts)]
             if words in own:
                 found.append((nodes.name(node), own[0] != words))
     return bool(found) and not min(found)[1]

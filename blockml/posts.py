@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Nodes, Page
-from blockml.page.element_names import OF_POSTS
+from blockml.page.element_names import OF_BODIES, OF_POSTS
 
 __all__ = ["ThreadPost", "find_posts"]
 
@@ -143,7 +143,7 @@ def find_posts(page: Page, chosen: NDArray[np.bool_] | None = None) -> tuple[Thr
     >>> [(post.author, post.date, post.answers, post.header, post.body) for post in find_posts(page)]
     [('Ann', '2026-01-02', None, (0, 1), (2,)), ('Bo', '2026-01-03', 0, (3, 4), (5,))]
     """
-    if not len(page.blocks):
+    if not len(page.blocks) or (chosen is not None and not _may_be_chosen(page, chosen)):
         return ()
     candidates = _candidates(page.nodes)
     if len(candidates) < 2:
@@ -177,17 +177,34 @@ def _of_sets(nodes: Nodes, elements: Sequence[int], own: Callable[[Mapping[str, 
     return [found[place] for place in places]
 
 
-def _candidates(nodes: Nodes) -> list[int]:
-    """Return the elements that are named or typed as posts."""
-    held = nodes.with_words(OF_POSTS, any_case=True)
-    found = sorted({node for of_word in held.values() for node in of_word})
+def _may_be_chosen(page: Page, chosen: NDArray[np.bool_]) -> bool:
+    """Tell whether two posts may have chosen blocks (n_blocks,), from the attributes of few elements."""
+    nodes, places = page.nodes, page.blocks.node[chosen]
+    found = np.array(_having(nodes, OF_POSTS))
+    is_around = places.searchsorted(found) < places.searchsorted(nodes.end[found]) if len(found) else found
+    return len(_named(nodes, found[is_around].tolist())) > 1 or len(_having(nodes, OF_BODIES)) > 1
+
+
+def _having(nodes: Nodes, words: tuple[bytes, ...]) -> list[int]:
+    """Return the elements with one of the words in their attributes."""
+    return sorted(set().union(*nodes.with_words(words, any_case=True).values()))
+
+
+def _named(nodes: Nodes, found: Sequence[int]) -> list[int]:
+    """Return those of some elements that are named or typed as posts."""
     named = compress(found, _of_sets(nodes, found, _is_named))
-    posts = list(islice((node for node in named if nodes.name(node) not in _NO_POSTS), _MOST))
-    return posts if len(posts) > 1 else _around_bodies(nodes, found)
+    return list(islice((node for node in named if nodes.name(node) not in _NO_POSTS), _MOST))
 
 
-def _around_bodies(nodes: Nodes, found: Sequence[int]) -> list[int]:
+def _candidates(nodes: Nodes) -> list[int]:
+    """Return the elements that are named or typed as posts, or those around bodies of posts."""
+    posts = _named(nodes, _having(nodes, OF_POSTS))
+    return posts if len(posts) > 1 else _around_bodies(nodes)
+
+
+def _around_bodies(nodes: Nodes) -> list[int]:
     """Return the largest element around each body of a forum's post that has no other body, such as a table's row."""
+    found = _having(nodes, OF_BODIES)
     bodies = np.array(list(islice(compress(found, _of_sets(nodes, found, _is_forum_body)), _MOST)))
     posts: list[int] = []
     for node in bodies.tolist() if len(bodies) > 1 else ():

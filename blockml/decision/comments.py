@@ -16,7 +16,7 @@ from blockml.features.structure import FAR
 from blockml.outline import UnitKind
 from blockml.page import Blocks, Flag, Label, Page, Reason
 from blockml.page.element_names import COMMENTS, OF_POSTS, blocks_in
-from blockml.text.words import counted
+from blockml.text.words import counted, lazy_pattern
 
 if TYPE_CHECKING:
     from blockml.decision.policy import DecisionPolicy
@@ -43,7 +43,7 @@ _MIN_LEFT, _MIN_PROBABILITY, _MIN_MEAN, _MIN_PROSE = 20, 0.4, 0.5, 0.75
 #: Probability of certain text, and of an article that doesn't begin with a comment (our choices).
 _CERTAIN, _LIKELY_ARTICLE = 0.9, 0.45
 #: Times, years and words beside comments.
-_BESIDE_COMMENTS = re.compile(
+_BESIDE_COMMENTS = lazy_pattern(
     r"\b[0-9]{1,2}[:.][0-9]{2}\b|\b(?:19|20)[0-9]{2}\b"
     r"|\b(?:ago|repl(?:y|ies)|says?|said|wrote|antworten|vor|répondre|responder|hace|rispondi|ответить)\b|返信|回复",
     re.IGNORECASE,

@@ -6,7 +6,6 @@ Short lines of a list are hard to tell from a menu, and a summary in a separate 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from blockml.decision.prediction import HALF, Prediction
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import PageMatrix
 from blockml.page import Page
-from blockml.text.words import token_lists
+from blockml.text.words import lazy_pattern, token_lists
 
 if TYPE_CHECKING:
     from blockml.decision.policy import Scoring
@@ -27,7 +26,7 @@ __all__ = ["declares_article", "has_running_text", "is_form", "keep_declared_lin
 
 
 _PARTS_OF_RECIPES = ("recipeIngredient", "ingredients", "recipeInstructions")
-_TAG = re.compile(r"<[^>]*>")
+_TAG = lazy_pattern(r"<[^>]*>")
 #: Minimum words of a line that is a part of a declared text, such as one step of several in one string; shorter lines
 #: must be the whole text (our choice).
 _MIN_PART = 4

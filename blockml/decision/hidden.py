@@ -22,13 +22,13 @@ from blockml.outline import Outline
 from blockml.page import Flag, Nodes, Page, Reason
 from blockml.parsing.hiding import HiddenText, hidden_text
 from blockml.parsing.style_rules import Hiding
-from blockml.text.words import token_lists
+from blockml.text.words import lazy_pattern, token_lists
 
 __all__ = ["hidden_content", "is_most", "remove_hidden"]
 
 
 #: Words in the class or id of elements that a click or a script shows.
-_REVEALED = re.compile(
+_REVEALED = lazy_pattern(
     r"tab|accord|collaps|panel|toggle|expan|more|full|slide|carousel|swiper|faq|answer|desc|content|spoiler|drawer|reveal",
     re.IGNORECASE,
 )
@@ -36,7 +36,7 @@ _REVEALED = re.compile(
 _BUTTONS = frozenset({"button", "dt", "summary"})
 _CONTROLS = _BUTTONS | {"h1", "h2", "h3", "h4", "h5", "h6"}
 #: Ids of parts that React streams in hidden elements and puts into their places.
-_STREAMED = re.compile(r"S:[0-9a-f]+")
+_STREAMED = lazy_pattern(r"S:[0-9a-f]+")
 #: Attributes, and a sign in their values, by which controls refer to the ids of elements that they show.
 _REFERRING = (b"href\0#", b"aria-controls", b"-target\0#")
 #: Nodes of an element among which an id is looked for, and levels to climb to the element before it (our choices).
@@ -44,7 +44,7 @@ _FIRST_NODES, _MAX_LEVELS = 4, 32
 _LINK_LEVELS = 4  # levels above a text on which its link is looked for
 _NOSCRIPT = int(Flag.NOSCRIPT)
 #: What a message in ``noscript`` is about, and its maximum number of words.
-_JAVASCRIPT, _MAX_MESSAGE = re.compile(r"java\s?script", re.IGNORECASE), 60
+_JAVASCRIPT, _MAX_MESSAGE = lazy_pattern(r"java\s?script", re.IGNORECASE), 60
 _FIELD = "textarea"
 #: Shares of the words of the text that an element, and all elements hidden in one way, have at most to be removed.
 _MAX_SHARE = 0.3

@@ -178,7 +178,7 @@ OF_SPACES = (b"white-space", b"whitespace-")
 OF_TEX_IMAGES = (b"latex", b"LaTeX", b"tex.cgi", b"codecogs", b"math/render/", b"class\0tex\0")
 IN_TEXT = searched_together((*OF_CODE, *OF_SPACES, *OF_TEX_IMAGES, TEX_SCRIPT))
 #: Captions, declared pictures, links within the page, and roles.
-IN_MARKUP = (b"caption", b":image", b"href\0#", b"role\0heading\0", b"role\0list")
+IN_MARKUP = searched_together((b"caption", b":image", b"href\0#", b"role\0heading\0", b"role\0list"), of_outputs=True)
 
 
 def may_have_formulas(page: Page) -> bool:

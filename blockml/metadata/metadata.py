@@ -28,6 +28,7 @@ from blockml.metadata.json_ld import (
 from blockml.metadata.names import clean_names, names_author, surname_last, unjoined
 from blockml.metadata.visible import VisibleMetadata, elements_within
 from blockml.page import Page
+from blockml.page.attributes import searched_together
 from blockml.page.page import Metadata
 from blockml.text.languages import LANGUAGES, main_script
 from blockml.text.words import readable
@@ -93,7 +94,7 @@ _FIRST = frozenset({"description", "image", "keywords", "canonical_url"})
 #: Fields by lower-case microdata property. The title is missing because parts of a page have names too.
 _PROPERTIES = {key.lower(): name for name, keys in _SCHEMA.items() if name != "title" for key in keys}
 #: Attribute words that declare something.
-_DECLARING = (b"+json", b"itemprop", b"itemscope", b"canonical")
+_DECLARING = searched_together((b"+json", b"itemprop", b"itemscope", b"canonical"), of_outputs=True)
 _PAGE_TYPES = {"article": "article", "product": "product", "website": "website", "blog": "list", "book": "product",
                "profile": "website", "video": "product", "og:product": "product"}  # fmt: skip
 #: Maximum nodes and characters between two authors that are joined (our choice: a word and white space).

@@ -14,6 +14,7 @@ from blockml.metadata.dates import dates_in, iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text
 from blockml.metadata.names import byline_in, byline_names, bylines, first_names, person_names, starts_byline, unjoined
 from blockml.page import Nodes, Page, Separator
+from blockml.page.attributes import searched_together
 from blockml.page.lazy import cached_property
 
 __all__ = ["VisibleMetadata", "elements_within"]
@@ -30,8 +31,8 @@ _OF_NAMES = re.compile(r"name|\Aauthor\b")
 #: Maximum elements in an author element that are tried as its name (our choice: the name is among the first).
 _MAX_INNER = 20
 #: Attribute words that mark a visible author or date.
-_OF_AUTHORS = (b"uthor", b"yline")
-_OF_DATES = (b"date", b"Date", b"publish", b"time")
+_OF_AUTHORS = searched_together((b"uthor", b"yline"), of_outputs=True)
+_OF_DATES = searched_together((b"date", b"Date", b"publish", b"time"), of_outputs=True)
 #: Maximum blocks before and after the headline that are searched for lines with names and dates, and lines before it;
 #: words of a line of text, and how many of these lines end the search; maximum words of a line with a name or date, and
 #: of one with a date of unknown kind (our choices).
@@ -291,15 +292,16 @@ class VisibleMetadata:
         If several last lines begin alike, they are those of readers.
         """
         rows, owner, texts = kept.nonzero()[0], self.page.blocks.node, self.page.blocks.texts
-        for place in (rows[:_KEPT_LINES], rows[-_KEPT_LINES:]):
-            for line in self.lines(*(place[0], place[-1] + 1) if len(place) else (0, 0)):
-                text, first, last = line
-                if not kept[owner.searchsorted(first)]:
+        for place in (rows[:_KEPT_LINES], rows[-_KEPT_LINES:])[: 1 + (len(rows) > _KEPT_LINES)]:
+            lines, after = self.lines(place[0], place[-1] + 1) if len(place) else [], 0
+            for start, end in self.bylines_in(lines, lines[0][1], lines[-1][2]) if lines else ():
+                text, first, last = next(line for line in lines if line[1] <= start < line[2])
+                if start < after or not kept[owner.searchsorted(first)]:
                     continue
-                names = next(filter(None, [self.names_between(start, min(end, last))
-                                           for start, end in self.bylines_in([line], first, last)]), ())  # fmt: skip
-                if names and sum(texts[row].startswith(text[:_ALIKE]) for row in rows.tolist()) == 1:
-                    return names
+                if names := self.names_between(start, min(end, last)):
+                    if sum(texts[row].startswith(text[:_ALIKE]) for row in rows.tolist()) == 1:
+                        return names
+                    after = last  # the other bylines of a line don't count
         return ()
 
     def author_links(self, links: NDArray[np.int64], starts: list[int]) -> Iterator[tuple[int, int]]:

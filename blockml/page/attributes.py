@@ -112,13 +112,20 @@ def _mapping(pairs: bytes) -> Mapping[str, str]:
 
 #: Words, and whether they match in any case.
 _Words = tuple[tuple[bytes, ...], bool]
-#: Words that are found in one search, because most pages are searched for all of them.
+#: Words that are found in one search, because most pages are searched for all of them; and those of other outputs than
+#: text.
 _TOGETHER: list[_Words] = []
+_OF_OUTPUTS: list[_Words] = []
 
 
-def searched_together(words: tuple[bytes, ...], *, any_case: bool = False) -> tuple[bytes, ...]:
-    """Return the words, which :func:`nodes_with_words` then finds in one search with others that were declared so."""
-    _TOGETHER.append((words, any_case))
+def searched_together(
+    words: tuple[bytes, ...], *, any_case: bool = False, of_outputs: bool = False
+) -> tuple[bytes, ...]:
+    """Return the words, which :func:`nodes_with_words` then finds in one search with others that were declared so.
+
+    ``of_outputs`` says that texts don't need them.
+    """
+    (_OF_OUTPUTS if of_outputs else _TOGETHER).append((words, any_case))
     return words
 
 
@@ -148,7 +155,8 @@ def nodes_with_words(
         search = _search_for((own,))
         return _by_word(np.array([_bits(item, search) for item in held], dtype=np.int64), search)[0]
     if (known := held.found.get(own)) is None:
-        search = _search_for(tuple(_TOGETHER) if own in _TOGETHER else (own,))
+        groups = next((groups for groups in (_TOGETHER, _OF_OUTPUTS) if own in groups), (own,))
+        search = _search_for(tuple(groups))
         held.found.update(zip(search.groups, _by_word(_searched(held, search), search), strict=True))
         known = held.found[own]
     return known
@@ -175,11 +183,18 @@ def _by_word(bits: NDArray[np.int64], search: _Search) -> list[dict[bytes, list[
     (nodes,) = bits.nonzero()
     for node, own in zip(nodes.tolist(), bits[nodes].tolist(), strict=True):
         if (held := lists.get(own)) is None:
-            held = lists[own] = [of_word for k, of_word in enumerate(in_order) if own >> k & 1]
+            held = lists[own] = [in_order[k] for k in _numbers(own)]
         for of_word in held:
             of_word.append(node)
     rest = iter(in_order)
     return [dict(zip(words, rest, strict=False)) for words, _ in search.groups]
+
+
+def _numbers(bits: int) -> Iterator[int]:
+    """Yield the numbers of bits that are set."""
+    while bits:
+        yield (bits & -bits).bit_length() - 1
+        bits &= bits - 1
 
 
 def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDArray[np.int64]) -> None:

@@ -12,7 +12,7 @@ from blockml.page import Page
 from blockml.page.attributes import searched_together
 from blockml.text.words import lazy_pattern
 
-__all__ = ["COMMENTS", "OF_POSTS", "SIDEBARS", "ElementNames", "blocks_in"]
+__all__ = ["COMMENTS", "OF_BODIES", "OF_POSTS", "SIDEBARS", "ElementNames", "blocks_in"]
 
 
 #: Elements whose names describe the whole page or only a heading.
@@ -55,6 +55,8 @@ def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
 
 #: Words in the attributes of posts of a thread.
 OF_POSTS = searched_together((b"post", b"comment", b"message", b"answer", b"question", b"reply", b"msg"), any_case=True)
+#: Words in the attributes of bodies of posts of forums.
+OF_BODIES = searched_together((b"postbody", b"postmsg", b"post_message", b"messagetext"), any_case=True)
 #: Words for comments: whole ones between hyphens, underscores and capitals. Names such as "no-comments" and
 #: "commentOnSelection" tell whether there are any, or what a click does; testimonials are chosen by the page's author.
 _COMMENT = (
