@@ -81,7 +81,7 @@ def fit_mlp(
     """Train one network.
 
     Runs in one thread; on one machine, equal input and seed give equal networks. Weights are in half precision. Log
-    odds are about 1.7 times too large on unseen pages: see :func:`calibration`.
+    odds are about 1.7 times too large on unseen pages, because of the loss: :meth:`MLP.calibrated` scales them.
 
     Parameters
     ----------
