@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import blockml.decision
-from blockml.decision.policy import DecisionPolicy
+from blockml.decision import DecisionPolicy
 from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS
 
 #: Functions and disabling values of the rules.
