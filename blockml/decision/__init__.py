@@ -1,4 +1,4 @@
-"""From scores to kept blocks: the policy, and rules on units, duplicates, hidden text, sidebars, comments and threads."""
+"""From scores to kept blocks: the policy, and rules on units, duplicates, hidden text, comments and threads."""
 
 from blockml.decision.decide import Decision, predicted_f1, with_threshold
 from blockml.decision.policy import DecisionPolicy, PolicyColumns
