@@ -38,8 +38,8 @@ from blockml.predictors.page_features import expected_f1
 __all__ = [
     "DecisionPolicy",
     "PolicyColumns",
-    "Rule",
     "Scoring",
+    "ThresholdRule",
     "expect_certainty_of_forms",
     "keep_repeated_text",
     "lower_sidebars",
@@ -48,12 +48,12 @@ __all__ = [
     "score_wordless_lines",
 ]
 
-Rule: TypeAlias = Literal["threshold", "expected_f1"]
+ThresholdRule: TypeAlias = Literal["threshold", "expected_f1"]
 """Rule by which blocks are kept. ``threshold``: scores are probabilities, and all pages have the same threshold.
 ``expected_f1``: each page has its own threshold, which maximises expected F1; scores are shifted so that it is 0.5."""
 
 Hidden: TypeAlias = Literal["auto", "keep", "drop"]
-_NAMES: Mapping[str, tuple[str, ...]] = {"rule": get_args(Rule), "hidden": get_args(Hidden)}
+_NAMES: Mapping[str, tuple[str, ...]] = {"rule": get_args(ThresholdRule), "hidden": get_args(Hidden)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class DecisionPolicy:
     1.0
     """
 
-    rule: Rule = "threshold"
+    rule: ThresholdRule = "threshold"
     threshold: float = 0.5  #: Smallest score of a kept block, in (0, 1].
     #: Expected words of content below which a page has no content, if its most probable block does not reach
     #: ``min_best_probability`` either.
@@ -289,7 +289,7 @@ def lower_sidebars(page: Scoring) -> None:
     >>> inside = Lazy(lambda: np.array([False, True, True]))
     >>> columns = PolicyColumns(amounts, np.arange(3), np.full(3, -1), np.zeros(3, int), sidebars=inside)
     >>> scores = np.array([.9, .6, .8], np.float32)
-    >>> page = Scoring(DecisionPolicy(sidebar_probability=.7), Prediction(scores), columns, scores)
+    >>> page = Scoring(DecisionPolicy(sidebar_probability=.7), Prediction(scores), columns, True, scores)
     >>> lower_sidebars(page)
     >>> page.scores.round(2).tolist()
     [0.8999999761581421, 0.4300000071525574, 0.800000011920929]

@@ -47,7 +47,7 @@ __all__ = [
     "UNITS",
     "WITHOUT",
     "Rule",
-    "apply_rules",
+    "apply_in_order",
     "score_blocks",
     "scored_page",
 ]
@@ -71,7 +71,7 @@ class Rule(Generic[State]):
     always: bool = False  #: Whether it also applies by policies whose rule is ``threshold``.
 
 
-def apply_rules(rules: Sequence[Rule[State]], page: State) -> None:
+def apply_in_order(rules: Sequence[Rule[State]], page: State) -> None:
     """Apply rules to a page, in order."""
     for rule in rules:
         if rule.apply is not None and (rule.always or page.has_units):
@@ -82,7 +82,7 @@ def scored_page(policy: DecisionPolicy, prediction: Prediction, columns: PolicyC
     """Return the scores of a page by the rules of :data:`SCORES`, given columns if the policy scores units."""
     page = Scoring(policy, prediction, cast("PolicyColumns", columns), columns is not None, prediction.scores)
     if len(page.scores):
-        apply_rules(SCORES, page)
+        apply_in_order(SCORES, page)
         page.policy = policy
     return page
 

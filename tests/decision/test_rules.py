@@ -7,22 +7,19 @@ import inspect
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import blockml.decision
 from blockml.decision import DecisionPolicy
-from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS
+from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS, Rule
 
-#: Functions and disabling values of the rules.
-RULES = [
-    *[(rule.apply, rule.without) for rule in (*SCORES, *DECLARED)],
-    *[(rule.apply, rule.without) for rule in (*UNITS, *REMOVALS, *LAST)],
-]
+RULES: tuple[Rule[Any], ...] = (*SCORES, *DECLARED, *UNITS, *REMOVALS, *LAST)
 MODULES = [path for path in Path(str(blockml.decision.__file__)).parent.glob("*.py") if path.stem != "__init__"]
 
 
 def test_each_rule_is_in_a_list() -> None:
     """Functions that change the scores or the draft of a page are rules, and each is in a list."""
-    listed = {function.__name__ for function, _ in RULES if function is not None}
+    listed = {rule.apply.__name__ for rule in RULES if rule.apply is not None}
     for path in MODULES:
         module = import_module(f"blockml.decision.{path.stem}")
         for name, function in inspect.getmembers(module, inspect.isfunction):
@@ -42,4 +39,4 @@ def test_each_number_of_the_policy_is_read() -> None:
     }
     names = {item.name for item in fields(DecisionPolicy)}
     assert names <= read
-    assert {name for _, without in RULES for name in without} <= names
+    assert {name for rule in RULES for name in rule.without} <= names
