@@ -304,7 +304,7 @@ def read_in_folders() -> tuple[str, ...]:
 
 def only_named() -> str:
     """Return the names of the kinds that are not read from standard input, for messages."""
-    return joined([kind.name for kind in INPUT_KINDS if not kind.piped and kind.has_signature], "and")
+    return _enumerated([kind.name for kind in INPUT_KINDS if not kind.piped and kind.has_signature], "and")
 
 
 def read_kinds(*, in_folders: bool = False) -> str:
@@ -315,9 +315,9 @@ def read_kinds(*, in_folders: bool = False) -> str:
     >>> read_kinds(in_folders=True)
     'WARC or ARC'
     """
-    return joined([kind.name for kind in INPUT_KINDS if not kind.refused and kind.in_folders >= in_folders], "or")
+    return _enumerated([kind.name for kind in INPUT_KINDS if not kind.refused and kind.in_folders >= in_folders], "or")
 
 
-def joined(names: Sequence[str], conjunction: str) -> str:
+def _enumerated(names: Sequence[str], conjunction: str) -> str:
     """Join names by commas and a conjunction."""
     return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"
