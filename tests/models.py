@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import blockml
-from blockml.decision.policy import DecisionPolicy
-from blockml.features import FEATURE_SETS
+from blockml.decision import DecisionPolicy
+from blockml.features import FEATURE_SETS, PageMatrix
 from blockml.features.page_context import PageContext
-from blockml.features.page_matrix import PageMatrix
 from blockml.model import Model
 from blockml.page import Label, Page
 from blockml.parsing.limits import ParsingOptions

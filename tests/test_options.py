@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 import blockml
-from blockml.batch import BatchExtractor, Item, PageExtractor, predict_items
-from blockml.batch.run import predict_to_stream
+from blockml import extract
+from blockml.batch import BatchExtractor, Item, PageExtractor, predict_items, predict_to_stream
 from blockml.cli import main
 from blockml.cli.arguments import chosen_options
 from blockml.cli.extracting import add_extract, add_view
 from blockml.cli.predicting import add_predict
 from blockml.errors import UsageError
-from blockml.extract import extract, extract_page
+from blockml.extract import extract_page
 from blockml.extractors import resolve
 from blockml.options import Options, flags
 from blockml.parsing import Limits

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import blockml
-from blockml.batch.predict import learn_sites
+from blockml.batch import learn_sites
 from blockml.datasets.validation import check_pages, gold_defects
 from blockml.evaluation.comparison.running import compare_systems, run_system, score_systems
 from blockml.evaluation.run import evaluate_extractor

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,7 @@ __all__ = [
     "pages_below",
     "pattern",
     "read_in_folders",
+    "read_kinds",
     "split_compression",
     "with_compression",
     "without_signature",
@@ -303,5 +304,20 @@ def read_in_folders() -> tuple[str, ...]:
 
 def only_named() -> str:
     """Return the names of the kinds that are not read from standard input, for messages."""
-    names = [kind.name for kind in INPUT_KINDS if not kind.piped and kind.has_signature]
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return _enumerated([kind.name for kind in INPUT_KINDS if not kind.piped and kind.has_signature], "and")
+
+
+def read_kinds(*, in_folders: bool = False) -> str:
+    """Return the names of the kinds that are read, or only of those that are read in folders too, for help.
+
+    Examples
+    --------
+    >>> read_kinds(in_folders=True)
+    'WARC or ARC'
+    """
+    return _enumerated([kind.name for kind in INPUT_KINDS if not kind.refused and kind.in_folders >= in_folders], "or")
+
+
+def _enumerated(names: Sequence[str], conjunction: str) -> str:
+    """Join names by commas and a conjunction."""
+    return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"

@@ -106,9 +106,9 @@ def predict(
     Parameters
     ----------
     inputs
-        A page file, folder, glob or file of many pages (JSON lines, CSV, TSV, WARC, ARC or Parquet), or a list of
-        these; a data set, or its folder; or an iterable of pages: ``bytes``, mappings with the fields ``columns``, or
-        :class:`blockml.batch.Item`.
+        A page file, folder, glob or file of many pages, such as JSON lines, WARC or ZIP (see
+        :data:`blockml.archives.kinds.INPUT_KINDS`), or a list of these; a data set, or its folder; or an iterable of
+        pages: ``bytes``, mappings with the fields ``columns``, or :class:`blockml.batch.Item`.
     model
         A model as accepted by :func:`blockml.load`.
     output

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blockml import _kernel
+from blockml.archives.kinds import read_kinds
 from blockml.cli.arguments import add_jobs, chosen_options, comma_separated, positive, refuse, seconds
 from blockml.cli.extracting import add_choice, chosen_extractor
 from blockml.cli.output import TerminalProgress, note
@@ -37,8 +38,8 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``blockml predict``."""
     add = parser.add_argument
     text = (
-        "page file, folder (with all page, WARC and ARC files below it), glob, or file of many pages: .jsonl, .csv, "
-        ".tsv, WARC, ARC, Parquet, ZIP or tar; - for standard input"
+        f"page file, folder (with all files below it that are pages, {read_kinds(in_folders=True)}), glob, or file of "
+        f"many pages: {read_kinds()}; - for standard input"
     )
     add("inputs", metavar="INPUT", nargs="*", help=text)
     add("--files-from", metavar="FILE", help="read the names of inputs from FILE, one per line; - for standard input")

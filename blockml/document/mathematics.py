@@ -173,7 +173,7 @@ def formula_of_image(attributes: Mapping[str, str]) -> str:
 
 
 def _in_dollars(tex: str, *, display: bool) -> str:
-    """Write a formula within a text or, with ``display``, as a displayed one."""
+    """Write a formula between dollars: within a text, or in its own line with ``display``."""
     match = _WRAPPED.fullmatch(tex := tex.strip().strip("$"))
     tex = " ".join((match["inner"] if match else tex).split())
     return f"$${tex}$$" if display else f"${tex}$"

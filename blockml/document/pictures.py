@@ -151,13 +151,13 @@ class _Place(NamedTuple):
     """Position of a picture near kept text."""
 
     box: int  #: see :func:`find_pictures`
-    left: int  #: the kept text before it; -1 without one
-    right: int  #: the kept text after it; the number of nodes without one
+    left: int  #: node of the kept text before it; -1 if there is none
+    right: int  #: node of the kept text after it; the number of nodes if there is none
     is_between: bool  #: whether these texts are adjacent to it
 
 
 class _Finder:
-    """The pictures of a page and their surroundings."""
+    """Finds the pictures of a page and the text around them."""
 
     def __init__(self, page: Page, rows: NDArray[np.intp], images: NDArray[np.intp]) -> None:
         self.page, self.nodes, self.images = page, page.nodes, images
@@ -287,7 +287,7 @@ class _Finder:
         return self.nodes.name(element) in _ELSEWHERE_NAMES or not names.isdisjoint(ELSEWHERE)
 
     def _is_other(self, node: int, place: _Place) -> bool:
-        """Tell from its surroundings whether a picture is decoration, an advertisement or a portrait."""
+        """Tell from the elements around it whether a picture is decoration, an advertisement or a portrait."""
         nodes, starts = self.nodes, self.page.blocks.node
         parent = nodes.parent.item(node)
         around = parent, place.box if place.box <= parent else -1  # the same for pictures side by side

@@ -20,11 +20,12 @@ from blockml.text.words import CLAUSE
 #: Maximum number of levels that are counted above a candidate.
 MOST_LEVELS = 40
 
-#: Elements, and words in ``class`` and ``id``, of which the text is rarely content: some candidates leave them out.
+#: Elements around the content, and words in their ``class`` and ``id``. Some candidates leave their text out, which is
+#: rarely content.
 _SURROUNDINGS = frozenset({"nav", "footer", "aside", "header", "form"})
 _SURROUNDING_WORDS = ("comment", "side", "navigation", "foot", "related", "popular", "consent", "overlay", "subscribe")
 
-#: 1 for surroundings, -1 for elements around everything, whose classes describe the whole page.
+#: 1 for elements of :data:`_SURROUNDINGS`, -1 for elements around everything, whose classes describe the whole page.
 _ALL_AROUND = ("html", "body")
 _TAGS_AROUND = TagTable({**dict.fromkeys(_SURROUNDINGS, 1), **dict.fromkeys(_ALL_AROUND, -1)})
 #: Bits of a tag in ``features_container.c``.
@@ -48,8 +49,8 @@ CANDIDATES: Mapping[str, str] = {
     "half": "the smallest element with half of the running text",
     "most": "the smallest element with 80 % of the running text",
     "all": "the smallest element with 95 % of the running text",
-    "clean": "the smallest element with 60 % of the running text outside surroundings",
-    "cleanall": "the smallest element with 90 % of the running text outside surroundings",
+    "clean": "the smallest element with 60 % of the running text outside navigation, sides and footers",
+    "cleanall": "the smallest element with 90 % of the running text outside navigation, sides and footers",
     "scored": "the element whose paragraphs score best",
     "titled": "the smallest element with the first h1 and half of the running text",
     "article": "the article with most words",
@@ -171,7 +172,7 @@ SURROUNDING_BITS = sum(1 << number for number, name in enumerate(KEYWORDS) if na
 
 
 def _surrounded(context: PageContext) -> NDArray[np.bool_]:
-    """(n_blocks,) whether an ancestor is one of the surroundings, by its tag or by its class or id."""
+    """Tell which blocks (n_blocks,) have such an element around them, by its tag or by its class or id."""
     marked = (context.keywords & SURROUNDING_BITS > 0).astype(np.float64)
     tags = context.codes_of_nodes(_TAGS_AROUND)
     marked[tags > 0] = 1

@@ -31,7 +31,7 @@ __all__ = [
 _KIND = b"application/ld+json"
 #: Unpaired surrogates: JSON can escape them, but they cannot be encoded.
 SURROGATES = re.compile("[\ud800-\udfff]")
-#: Keywords in ideographs that are separated by spaces, and commas and semicolons of other scripts.
+#: Lists of keywords in ideographs, which may be separated by spaces; commas and semicolons of other scripts.
 _IDEOGRAPHS, _OTHER_COMMAS = re.compile("[\u2e80-\u9fff ]+"), re.compile("[，；、،؛]")
 #: Maximum length of the start tag of a script.
 _MAX_TAG = 500

@@ -152,9 +152,10 @@ def _add_rules(page: Page, kept: NDArray[np.bool_] | None, own: NDArray[np.int8]
             continue
         held, name = nodes.attributes[element], nodes.name(element)
         shown: dict[Hiding, bool] = {}  # whether its own style shows it, which is read once for each way
-        names = {f".{word}" for word in (held.get("class") or "").split()} | {f"#{held.get('id')}"}
+        # In the order of the attribute, because the first rule that hides the element counts.
+        names = dict.fromkeys([*(f".{word}" for word in (held.get("class") or "").split()), f"#{held.get('id')}"])
         for selector in (selector for key in (*names, name) for selector in by_name.get(key, ())):
-            if selector.element not in ("", name) or not selector.names <= names:
+            if selector.element not in ("", name) or not selector.names <= names.keys():
                 continue
             if selector not in revealed:
                 revealed[selector] = sheets.reveals(selector)

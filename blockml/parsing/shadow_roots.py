@@ -100,7 +100,7 @@ def _edited(source: bytes, moved: list[_Edit], edits: list[_Edit]) -> bytes:
     row_of = {edit[:2]: row for row, edit in reversed(list(enumerate(edits))) if edit[:2] in own}
     starts = [start for start, *_ in edits]
     written: list[bytes] = []
-    waiting: list[bytes | tuple[int, int, int]] = [(0, len(source), 0)]  # and the first edit that may apply to it
+    waiting: list[bytes | tuple[int, int, int]] = [(0, len(source), 0)]  # start, end, and the first edit that may apply
     while waiting:
         piece = waiting.pop()
         if isinstance(piece, bytes):

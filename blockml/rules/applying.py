@@ -35,7 +35,7 @@ _MOST_VALUES = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleMatches:
-    """What the rules of a page's site did on the page."""
+    """Matches of the rules of a page's site on the page."""
 
     #: Number of elements that each rule matched, by its name, such as ``cats.example drop .ad``. Rules of other layouts
     #: of the site are missing.

@@ -57,8 +57,10 @@ def lcs_length(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
     int
         Between 0 and the length of the shorter sequence.
 
-    Notes ----- Tokens that occur on only one side and the common prefix and suffix are removed first. Time is O(len(a)
-    · len(b) / w) for integers with w bits per digit.
+    Notes
+    -----
+    Tokens that occur on only one side and the common prefix and suffix are removed first. The time is
+    O(len(a) · len(b) / w) for integers with w bits per digit.
 
     Examples
     --------
@@ -68,7 +70,7 @@ def lcs_length(a: Sequence[Hashable], b: Sequence[Hashable]) -> int:
     shared = set(a) & set(b)
     shorter, longer = sorted(([token for token in sequence if token in shared] for sequence in (a, b)), key=len)
     removed = 0
-    for _ in range(2):  # the common prefix; reversed, the common suffix
+    for _ in range(2):  # the common prefix, then that of the reversed sequences, which is the common suffix
         prefix = next((i for i, (s, t) in enumerate(zip(shorter, longer, strict=False)) if s != t), len(shorter))
         shorter, longer = shorter[prefix:][::-1], longer[prefix:][::-1]
         removed += prefix
@@ -156,7 +158,7 @@ def _matches(page: _Ids, gold: _Ids, max_cells: int) -> Iterator[tuple[int, int]
         if size > 0:
             cuts = _anchors(page[in_page], gold[in_gold], size)
         else:
-            # k equal shares have cells / k² each; this is the smallest k that fits.
+            # k equal shares on both sides have cells / k² each; this is the smallest k for which that is few enough.
             shares = int(np.ceil(np.sqrt(cells / max_cells)))
             cuts = [(len(in_page) * k // shares, len(in_gold) * k // shares) for k in range(1, shares)]
         for (i, j), (next_i, next_j) in pairwise([(0, 0), *cuts, (len(in_page), len(in_gold))]):

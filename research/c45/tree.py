@@ -107,8 +107,10 @@ class C45Tree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
     tree_
         The pruned :class:`MultiwayTree`.
 
-    Notes ----- Training is deterministic: of equal scores, the lowest cut and the lowest column win; a leaf with a tie
-    gets the first class. Kim et al. 2013 trained with ``min_leaf=10, confidence=0.70``.
+    Notes
+    -----
+    Training is deterministic: of equal scores, the lowest cut and the lowest column win; a leaf with a tie gets the
+    first class. Kim et al. 2013 trained with ``min_leaf=10, confidence=0.70``.
 
     Examples
     --------

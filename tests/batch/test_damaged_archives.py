@@ -18,10 +18,18 @@ from blockml.archives import compression
 from blockml.archives import content as content_module
 from blockml.archives.content import Content
 from blockml.archives.warc import piped_captures, warc_captures
-from blockml.batch import BatchExtractor, Item, Options, PageExtractor, find_inputs, predict_items, read_items
+from blockml.batch import (
+    BatchExtractor,
+    Item,
+    Options,
+    PageExtractor,
+    find_inputs,
+    predict_items,
+    predict_to_stream,
+    read_items,
+)
 from blockml.batch.readers import Reading
 from blockml.batch.readers import warc as warc_reader
-from blockml.batch.run import predict_to_stream
 from blockml.extractors import Plain
 
 pytestmark = pytest.mark.exhaustive

@@ -28,11 +28,11 @@ from blockml.batch.packing import End, JsonLines
 from blockml.batch.pool import Result
 from blockml.batch.run import failures_path, parts_path
 from blockml.cli import main
-from blockml.decision.policy import DecisionPolicy
+from blockml.decision import DecisionPolicy
 from blockml.errors import UsageError
-from blockml.extractors import Extractor, Plain
+from blockml.extractors import Extractor, Plain, TrainedExtractor
 from blockml.extractors.combinations import Union
-from blockml.extractors.trained import ParsedBy, TrainedExtractor
+from blockml.extractors.trained import ParsedBy
 from blockml.storage.atomic import is_device, safe_file_name
 from tests.batch.poison import Poison
 from tests.models import small_model

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from blockml.batch import Guard, Options, PageExtractor, RecordFields, find_inputs, predict_to_file
+from blockml.batch import Guard, Item, Options, PageExtractor, RecordFields, find_inputs, predict_to_file
 from blockml.batch.readers import Items, Reading
-from blockml.batch.readers.base import Item
 from blockml.batch.readers.lines import LineBlock
 from blockml.batch.readers.tables import RowGroup
 from blockml.batch.run import failures_path

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from blockml.cli import main
-from blockml.datasets import detect_format, open_dataset
-from blockml.datasets.gold import RunGold, TextGold
+from blockml.datasets import RunGold, TextGold, detect_format, open_dataset
 from blockml.errors import DatasetError
 from blockml.page import Label
 from blockml.text.addresses import FILE, registrable_domain

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import blockml
+from blockml.datasets import RegionGold, RunGold, SnippetGold, TextGold
 from blockml.datasets.annotated import split_annotation
-from blockml.datasets.gold import RegionGold, RunGold, SnippetGold, TextGold, ignored_text
-from blockml.evaluation.metrics import bag_scores
+from blockml.datasets.gold import ignored_text
+from blockml.evaluation import bag_scores
 from blockml.page import MAIN_LABELS, Label
 
 BLOCKS = ("home news", "cats rule", "cats are great and furry", "about cats", "copyright")

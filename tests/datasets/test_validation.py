@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import blockml
-from blockml.datasets import open_dataset
-from blockml.datasets.gold import Gold, RunGold, TextGold
+from blockml.datasets import Gold, RunGold, TextGold, open_dataset
 from blockml.datasets.validation import FindingKind, validate, validate_page
 from blockml.page import Label
 

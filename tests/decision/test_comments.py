@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import blockml
+from blockml.decision import DecisionPolicy, Prediction
 from blockml.decision.comments import CommentLimits, consistent_labels, is_forum, readers_comments, remove_comments
 from blockml.decision.decide import decide
-from blockml.decision.policy import DecisionPolicy
-from blockml.decision.prediction import Draft, Prediction
+from blockml.decision.prediction import Draft
 from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
-from blockml.features.page_matrix import PageMatrix
+from blockml.features import PageMatrix
 from blockml.page import Label, Reason
 from blockml.predictors import BlockTypes
 from tests.models import page_without_columns, typed_page, with_labels

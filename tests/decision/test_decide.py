@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.decision.decide import Decision, confidence, decide, label_names, with_threshold
-from blockml.decision.policy import DecisionPolicy
-from blockml.decision.prediction import Prediction
+from blockml.decision import Decision, DecisionPolicy, Prediction, with_threshold
+from blockml.decision.decide import confidence, decide, label_names
 from blockml.errors import UsageError
 from blockml.page import Label, Page, Reason
 from tests.models import page_without_columns, with_labels

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.decision.decide import decide, with_threshold
+from blockml.decision import DecisionPolicy, Prediction, with_threshold
+from blockml.decision.decide import decide
 from blockml.decision.declared import declares_article, has_running_text, recipe_lines, summary_line
-from blockml.decision.policy import DecisionPolicy
-from blockml.decision.prediction import Prediction
 from blockml.extractors.matrix import page_matrix
 from blockml.features.page_context import PageContext
 from blockml.page import Reason

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
+from blockml.decision import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.decision.lines import duplicate_penalties, duplicated_lines
-from blockml.decision.policy import DecisionPolicy, PolicyColumns
-from blockml.decision.rules import score_blocks
 from blockml.features.page_context import PageContext
 from tests.strategies import messy_html
 

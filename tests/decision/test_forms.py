@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import blockml
+from blockml.decision import DecisionPolicy, Prediction
 from blockml.decision.decide import decide
 from blockml.decision.declared import is_form
-from blockml.decision.policy import DecisionPolicy
-from blockml.decision.prediction import Prediction
 from blockml.extractors.matrix import page_matrix
 from blockml.page import Reason
 

@@ -11,7 +11,7 @@ import pytest
 from blockml.datasets import open_dataset
 from blockml.decision.decide import decide
 from blockml.document.text import render_text
-from blockml.evaluation.metrics import bag_scores
+from blockml.evaluation import bag_scores
 from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
 from blockml.model import score_page

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from blockml.decision.policy import DecisionPolicy
+from blockml.decision import DecisionPolicy
 from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS, Rule
 from blockml.errors import ModelFormatError
 from blockml.page import Reason

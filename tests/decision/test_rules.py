@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import blockml.decision
-from blockml.decision.policy import DecisionPolicy
+from blockml.decision import DecisionPolicy
 from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS, Rule
 
 RULES: tuple[Rule[Any], ...] = (*SCORES, *DECLARED, *UNITS, *REMOVALS, *LAST)

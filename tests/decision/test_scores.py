@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml import _kernel
-from blockml.decision.policy import DecisionPolicy, PolicyColumns
-from blockml.decision.rules import score_blocks
+from blockml.decision import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.features.page_context import BlockAmounts
 from blockml.predictors.base import log_odds, sigmoid
 from blockml.predictors.page_features import expected_f1

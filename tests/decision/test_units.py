@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import blockml
-from blockml.decision.decide import decide, with_threshold
-from blockml.decision.policy import DecisionPolicy, PolicyColumns
-from blockml.decision.prediction import Draft, Prediction
+from blockml.decision import DecisionPolicy, PolicyColumns, Prediction, with_threshold
+from blockml.decision.decide import decide
+from blockml.decision.prediction import Draft
 from blockml.decision.remarks import completed_remark, cut_remark
 from blockml.decision.rules import UNITS, apply_in_order
 from blockml.decision.units import mean_over_units, pooled_units

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.formats import render
+from blockml import render
 from tests.rendered import render_markdown, render_text
 from tests.reported import reported
 

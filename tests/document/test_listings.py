@@ -5,7 +5,7 @@ import re
 import pytest
 
 import blockml
-from blockml.formats import render
+from blockml import render
 from tests.rendered import render_html, render_markdown, render_text
 from tests.reported import reported
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import blockml
+from blockml import render
 from blockml.errors import UsageError
-from blockml.formats import render
 from blockml.page import Extraction, ParagraphKind
 from blockml.records import json_schema
 

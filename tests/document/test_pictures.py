@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import blockml
+from blockml import render
 from blockml.document.picture_kinds import image_address
 from blockml.document.pictures import find_images
-from blockml.formats import render
 from blockml.page import Image
 from blockml.page.bounds import Budget
 from tests.rendered import render_html, render_markdown

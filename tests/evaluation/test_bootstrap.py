@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.evaluation import Difference, bootstrap, bootstrap_mean, mean_of_means, means_by, paired_difference
-from blockml.evaluation.bootstrap import bootstrap_systems
+from blockml.evaluation import (
+    Difference,
+    bootstrap,
+    bootstrap_mean,
+    bootstrap_systems,
+    mean_of_means,
+    means_by,
+    paired_difference,
+)
 
 scores = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 

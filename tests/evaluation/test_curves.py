@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, fbeta_score, precision_score, recall_score
 
 from blockml.errors import UsageError
-from blockml.evaluation import block_scores
+from blockml.evaluation import WordScores, block_scores
 from blockml.evaluation.calibration import precision_recall
-from blockml.evaluation.metrics import WordScores, f_beta
+from blockml.evaluation.metrics import f_beta
 from blockml.reports.curves import curves_svg, write_curves
 
 blocks = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])), min_size=1).filter(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from blockml.datasets import Dataset, LabelledPage, TextGold
-from blockml.datasets.gold import Gold, RunGold, ignored_text
+from blockml.datasets import Dataset, Gold, LabelledPage, RunGold, TextGold
+from blockml.datasets.gold import ignored_text
+from blockml.evaluation import bag_scores, lcs_scores, shingle_scores
 from blockml.evaluation.comparison.reference import Reference
-from blockml.evaluation.metrics import bag_scores, lcs_scores, shingle_scores
 from blockml.evaluation.run import evaluate_extractor
 from blockml.extractors import Plain
 from blockml.page import Label

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import blockml
 from blockml.datasets import open_dataset
-from blockml.decision.decide import predicted_f1
+from blockml.decision import predicted_f1
 from blockml.errors import ModelError, UsageError
 from blockml.evaluation.run import evaluate_extractor
 from blockml.extract import extract_page

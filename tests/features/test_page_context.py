@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml import features
+from blockml.features import COLUMNS as CATALOGUE
 from blockml.features import (
     container,
     describe_columns,
@@ -26,7 +27,6 @@ from blockml.features import (
 )
 from blockml.features.ancestor_words import ancestor_words
 from blockml.features.column import Family
-from blockml.features.feature_sets import COLUMNS as CATALOGUE
 from blockml.features.keywords import KEYWORDS, keyword_bits
 from blockml.features.page_context import REACH, PageContext
 from blockml.page import Page

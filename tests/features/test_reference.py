@@ -26,8 +26,7 @@ from blockml.features.keywords import ATTRIBUTES, KEYWORDS, keyword_bits
 from blockml.features.page_context import PageContext
 from blockml.features.structure import FAR
 from blockml.features.vocabulary import ROLE_BITS, ROLES, role_bits
-from blockml.page import Blocks, Nodes, Page
-from blockml.page.attributes import Attributes
+from blockml.page import Attributes, Blocks, Nodes, Page
 from tests.reference import python_reference
 from tests.strategies import messy_html
 

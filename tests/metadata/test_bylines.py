@@ -7,7 +7,7 @@ import pytest
 import blockml
 from blockml.metadata.metadata import page_metadata
 from blockml.metadata.names import bylines
-from blockml.page.page import Metadata
+from blockml.page import Metadata
 
 TEXT = "<p>" + "They rule the world from the sofa, as everybody knows who has lived with one. " * 4
 

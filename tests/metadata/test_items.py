@@ -9,7 +9,7 @@ import pytest
 
 import blockml
 from blockml.batch.outputs import arrow_row
-from blockml.page.page import Metadata
+from blockml.page import Metadata
 
 
 def metadata(*items: Any, html: str = "") -> Metadata:

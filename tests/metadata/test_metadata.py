@@ -16,8 +16,7 @@ from blockml.metadata.dates import iso_date
 from blockml.metadata.headline import headline_blocks, without_site
 from blockml.metadata.json_ld import json_ld_objects
 from blockml.metadata.metadata import page_metadata
-from blockml.page import Page
-from blockml.page.page import Metadata
+from blockml.page import Metadata, Page
 from tests.strategies import messy_html
 
 

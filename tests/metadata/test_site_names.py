@@ -10,7 +10,7 @@ import pytest
 import blockml
 from blockml.metadata.headline import name_in_title
 from blockml.metadata.metadata import page_metadata
-from blockml.page.page import Metadata
+from blockml.page import Metadata
 
 SITE = "https://cat.example/#organization"
 

@@ -6,7 +6,7 @@ import pytest
 
 import blockml
 from blockml.metadata.metadata import page_metadata
-from blockml.page.page import Metadata
+from blockml.page import Metadata
 
 
 def read(lines: str, language: str = "en") -> Metadata:

@@ -7,8 +7,9 @@ import numpy as np
 import blockml
 from blockml.extractors.matrix import page_matrix
 from blockml.model.contributions import CORRECTION, contributions
+from blockml.predictors import Correction
 from blockml.predictors.base import log_odds
-from blockml.predictors.correction import Correction, block_keys
+from blockml.predictors.correction import block_keys
 from tests.models import small_model
 
 HTML = "<p>" + "a long line of words " * 12 + "</p><p>one</p><p>two</p>"

@@ -19,12 +19,11 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.cli import main
-from blockml.decision.decide import confidence, predicted_f1
-from blockml.decision.policy import DecisionPolicy
+from blockml.decision import DecisionPolicy, predicted_f1
+from blockml.decision.decide import confidence
 from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
 from blockml.extract import extract_page
-from blockml.extractors import trained
-from blockml.extractors.trained import TrainedExtractor
+from blockml.extractors import TrainedExtractor, trained
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.model import Model, load_model, save_model
 from blockml.model.card import render_card

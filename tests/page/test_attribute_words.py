@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml import _kernel
-from blockml.page import attributes
-from blockml.page.attributes import Attributes
+from blockml.page import Attributes, attributes
 from blockml.parsing import BACKENDS
 from tests.reference import python_reference
 

@@ -110,6 +110,14 @@ def test_style_elements_that_do_not_apply(style: str) -> None:
     ]
 
 
+def test_the_first_class_that_hides_an_element_names_the_way() -> None:
+    """The way doesn't depend on the order of a set, which changes from process to process."""
+    css = "".join(f".{name} {{ {rule} }}" for name, rule in (("aa", "visibility: hidden"), ("bb", "display: none")))
+    pairs = [("aa bb", "visibility"), ("bb aa", "display")] * 8
+    html = f"<style>{css}</style>" + "".join(f"<p class='x{n} {names}'>{n}</p>" for n, (names, _) in enumerate(pairs))
+    assert hiding_names(blockml.parse(html)) == [way for _, way in pairs]
+
+
 def test_an_inline_style_shows_what_a_rule_hides() -> None:
     """A style attribute counts more than a rule."""
     assert ways("<style>.x{display:none}</style><p class=x>a<p class=x style='display:block'>b") == ["display", None]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
+from blockml.parsing import Limits
 from blockml.parsing.backends import libxml2_addresses, parse_lxml
 from blockml.parsing.builder import flattened, new_builder
 from blockml.parsing.lexbor import are_equal
-from blockml.parsing.limits import Limits
 from research.benchmarks.hostile.shapes import SHAPES
 from tests.reference import python_reference
 

@@ -23,11 +23,11 @@ import blockml
 from blockml import _kernel
 from blockml.datasets import open_dataset
 from blockml.page import Blocks, Flag, Nodes
-from blockml.parsing import Limits, lexbor, segment
+from blockml.parsing import PROFILES, Limits, lexbor, segment
 from blockml.parsing.backends import libxml2_addresses, parse_lxml
 from blockml.parsing.builder import DROPPED, PREFORMATTED, LimitReached, NodesBuilder, new_builder
 from blockml.parsing.lexbor import addresses
-from blockml.parsing.segmentation import BREAKING, PROFILES, VOID
+from blockml.parsing.segmentation import BREAKING, VOID
 from blockml.text.words import TOKENIZERS, class_table
 from tests.reference import python_reference
 from tests.strategies import messy_bytes, messy_html

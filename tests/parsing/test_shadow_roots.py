@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.page import Flag
-from blockml.parsing.backends import build
+from blockml.parsing import build
 from blockml.parsing.builder import NodesBuilder
 from blockml.parsing.shadow_roots import composed
 

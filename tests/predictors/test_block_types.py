@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.batch import Item, Options, predict_items
+from blockml.decision import DecisionPolicy, Prediction
 from blockml.decision.decide import decide, label_names
-from blockml.decision.policy import DecisionPolicy
-from blockml.decision.prediction import Prediction
 from blockml.errors import ModelFormatError, UnknownNameError, UsageError
 from blockml.extract import extract_page
-from blockml.extractors import Extractor, Plain
-from blockml.extractors.base import Traits
+from blockml.extractors import Extractor, Plain, Traits
 from blockml.page import Label, Page, Reason
-from blockml.predictors.block_types import BlockTypes
+from blockml.predictors import BlockTypes
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
 from blockml.training.boosted_trees import fit_boosted_classes
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.errors import ModelFormatError
+from blockml.features import matrix
 from blockml.features.page_context import PageContext
-from blockml.features.page_matrix import matrix
-from blockml.predictors.correction import Correction, block_keys
+from blockml.predictors import Correction
+from blockml.predictors.correction import block_keys
 
 HTML = "<div class='post Post-12'><p>One two</p><p>Three 44</p></div><p>Three 45</p><a href=/>x</a>"
 

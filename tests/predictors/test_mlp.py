@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from blockml import _kernel
 from blockml.errors import ModelFormatError, UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
-from blockml.predictors.mlp import MLP, join_mlps
+from blockml.predictors import MLP
+from blockml.predictors.mlp import join_mlps
 from blockml.storage.arrays import read_arrays, write_arrays
 from blockml.training.mlp_fit import RowGroups, factorize_input
 

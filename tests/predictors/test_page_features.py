@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blockml.decision.decide import predicted_f1
+from blockml.decision import predicted_f1
 from blockml.features.page_context import BlockAmounts
 from blockml.predictors.page_features import PAGE_FEATURES, expected_f1, page_features
 

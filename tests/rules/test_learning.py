@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import blockml
+from blockml import learn_rules
 from blockml.cli import main
 from blockml.errors import UsageError
 from blockml.page import Metadata
 from blockml.rules.learning import RulesPage, candidates, learn_layout
-from blockml.training.rules import learn_rules
 
 SITES = Path(__file__).parents[2] / "data" / "sites"
 PAGES = str(SITES / "quillbase-docs")

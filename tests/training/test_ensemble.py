@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blockml.datasets import open_dataset
-from blockml.decision.policy import PolicyColumns
+from blockml.decision import PolicyColumns
 from blockml.errors import UsageError
 from blockml.features import feature_set
 from blockml.features.page_context import BlockAmounts

@@ -10,7 +10,8 @@ import pytest
 
 from blockml.errors import UsageError
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
-from blockml.predictors.mlp import MLP, join_mlps
+from blockml.predictors import MLP
+from blockml.predictors.mlp import join_mlps
 from blockml.training.mlp_fit import Batch, Masks, MLPOptions, RowGroups, TrainingPages, fit_mlp, loss
 
 QUICK = MLPOptions(units=16, vector=4, epochs=30, pages=5, min_pages=2)

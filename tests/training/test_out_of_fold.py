@@ -15,7 +15,7 @@ import blockml
 from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import UsageError
-from blockml.evaluation.bootstrap import Difference
+from blockml.evaluation import Difference
 from blockml.evaluation.run import page_hashes
 from blockml.extractors import TrainedExtractor
 from blockml.model import Model

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets import Dataset, open_dataset
-from blockml.decision.policy import DecisionPolicy, PolicyColumns
-from blockml.decision.rules import score_blocks
+from blockml.decision import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.errors import UsageError
-from blockml.extractors.trained import TrainedExtractor
+from blockml.extractors import TrainedExtractor
 from blockml.features.page_context import BlockAmounts
 from blockml.model import Model, load_model, save_model
 from blockml.predictors.base import sigmoid

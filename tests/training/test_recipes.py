@@ -13,7 +13,7 @@ import pytest
 
 import blockml
 from blockml.datasets import open_dataset
-from blockml.decision.policy import DecisionPolicy
+from blockml.decision import DecisionPolicy
 from blockml.errors import UnknownNameError, UsageError
 from blockml.estimators import BlockClassifier
 from blockml.extractors import TrainedExtractor

@@ -21,7 +21,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from sklearn.tree import DecisionTreeClassifier
 
 from blockml.errors import ModelFormatError, UsageError
-from blockml.features.page_matrix import PageMatrix
+from blockml.features import PageMatrix
 from blockml.predictors import PREDICTORS, LinearModel
 from blockml.training.sklearn_learners import check_learner, to_predictor
 

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.datasets import Dataset, open_dataset
-from blockml.datasets.base import LabelledPage
-from blockml.datasets.gold import TextGold
+from blockml.datasets import Dataset, LabelledPage, TextGold, open_dataset
 from blockml.errors import DatasetError, UnknownNameError, UsageError
 from blockml.evaluation import bag_scores
 from blockml.model import Model, load_model, save_model

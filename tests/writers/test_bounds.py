@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import blockml
-from blockml.formats import render
+from blockml import render
 from blockml.page.bounds import MAX_RATIO, SPARE
 from research.benchmarks.hostile.outputs import OUTPUTS, extraction
 from research.benchmarks.hostile.shapes import OUTPUT_SHAPES

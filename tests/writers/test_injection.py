@@ -14,7 +14,7 @@ from lxml.html import fragment_fromstring
 from markdown_it import MarkdownIt
 
 import blockml
-from blockml.formats import render
+from blockml import render
 from blockml.parsing import BACKENDS
 from blockml.text.addresses import read_address
 from research.fuzz.rendered import check_outputs, foreign, markdown_reader

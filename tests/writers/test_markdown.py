@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from lxml import html
 
 import blockml
+from blockml import render
 from blockml.document.build import build_document
 from blockml.errors import UsageError
-from blockml.formats import render
 from blockml.page.lazy import Lazy
 from blockml.page.page import Deferred
 from tests.rendered import render_markdown

@@ -193,10 +193,10 @@ def find_inputs(
     Parameters
     ----------
     names
-        Files; folders, for all page files and WARC and ARC files below them, or for the pages of a data set with the
-        ids that it gives them; globs, in which ``**`` crosses folders; and ``-`` for standard input. All except Parquet
-        may be compressed. WARC, ARC and Parquet files, ZIP and tar archives are recognised by their content, JSON lines
-        by content or by the suffix ``.jsonl`` or ``.ndjson``, tables by the suffix ``.csv`` or ``.tsv``.
+        Files, of pages or of a kind in :data:`blockml.archives.kinds.INPUT_KINDS`, which says how it is recognised;
+        folders, for all page files and files of some kinds below them, or for the pages of a data set with the ids that
+        it gives them; globs, in which ``**`` crosses folders; and ``-`` for standard input. All except Parquet may be
+        compressed.
     fields
         Names of the fields of JSON lines and of the columns of Parquet files and tables.
     listed

@@ -70,7 +70,7 @@ class BlockRows:
         return (self.marks & mark) > 0
 
     def marked(self, mark: RowMark, where: NDArray[np.bool_]) -> BlockRows:
-        """Give the mark to these rows and take it from all others."""
+        """Return the rows with a mark on those of a mask (n,), and on no others."""
         return replace(self, marks=np.where(where, self.marks | mark, self.marks & ~np.uint8(mark)).astype(np.uint8))
 
     def only(self, where: NDArray[np.bool_]) -> BlockRows:

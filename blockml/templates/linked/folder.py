@@ -314,7 +314,9 @@ class FolderPage:
     url: str | None = None
     site: str | None = None
     charset: str | None = None
-    hrefs: Mapping[str, str] = field(default_factory=dict)  #: Ids of the pages that links, as written, lead to
+    hrefs: Mapping[str, str] = field(
+        default_factory=dict
+    )  #: Id of the page to which each link leads, by the address as written
 
 
 def read_layout(root: Path, links: Path | None, site: str | None) -> tuple[str, list[FolderPage]]:

@@ -34,15 +34,15 @@ class Lack(StrEnum):
 class TrainingSet:
     """A page and the pages it links to, clustered by structure."""
 
-    pages: tuple[Page, ...]  #: The key page and the other pages of its cluster, in the order loaded
-    loaded: tuple[Page, ...]  #: (n,) the key page and all pages compared with it
-    labels: NDArray[np.int32]  #: (n,) cluster of each loaded page; 0 is that of the key page
+    pages: tuple[Page, ...]  #: The page itself and the other pages of its cluster, in the order of loading
+    loaded: tuple[Page, ...]  #: (n,) the page itself and all pages compared with it
+    labels: NDArray[np.int32]  #: (n,) cluster of each loaded page; 0 is that of the page itself
     #: Distance up to which clusters were merged; None if no rule gave one, or nothing was compared
     threshold: float | None
     #: Rule that gave the threshold: ``given``, or a source of :func:`~blockml.templates.clustering.auto_threshold`
     how: str
-    n_links: int  #: Links of the key page that could be followed
-    n_loaded: int  #: Pages loaded, including the key page and copies, without failures
+    n_links: int  #: Number of links of the page that could be followed
+    n_loaded: int  #: Number of pages loaded, including the page itself and copies, without failures
     failed: tuple[str, ...]  #: Links that didn't lead to a page
     reason: Lack | None  #: Why the pages are too few to learn from; None if they suffice
 
@@ -65,10 +65,10 @@ def training_set(
 ) -> TrainingSet:
     """Load the pages that a page links to, and keep those of similar structure.
 
-    The pages are clustered by single linkage; the cluster of the key page is the training set. Pages with exactly the
-    text of the key page are dropped, because all of it repeats on them, and so are pages reached a second time by
-    another link. If there are too few, the result has only the key page and a reason. Raises UsageError for options out
-    of range, and UnknownNameError for an unknown order or metric.
+    The pages are clustered by single linkage; the cluster of the given page is the training set. Pages with exactly the
+    text of the given page are dropped, because all of it repeats on them, and so are pages reached a second time by
+    another link. If there are too few, the result has only the given page and a reason. Raises UsageError for options
+    out of range, and UnknownNameError for an unknown order or metric.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def training_set(
     threshold
         Maximum distance at which clusters are merged; :func:`~blockml.templates.clustering.auto_threshold` if None.
     min_train
-        Minimum number of pages, including the key page (our choice). With two, everything they share would be template.
+        Minimum number of pages, including the given one (our choice). With two, all that they share would be template.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def training_set(
 def _load(
     key: Page, source: PageSource, reach: Sequence[Link], max_pages: int
 ) -> tuple[list[Page], int, tuple[str, ...]]:
-    """Return the pages behind the first links other than the key page and its copies, the count, and failed links."""
+    """Return the pages behind the first links other than the given page and its copies, the count, and failed links."""
     known = names_of(key, source)
     pages: list[Page] = []
     failed: list[str] = []
@@ -165,11 +165,11 @@ def _load(
 class Subdigraph:
     """Mutually linked pages and the cost of finding them."""
 
-    urls: tuple[str, ...]  #: Links of the key page that lead to them, in the order followed
-    pages: tuple[Page, ...]  #: The pages, without the key page
+    urls: tuple[str, ...]  #: Links of the given page that lead to them, in the order followed
+    pages: tuple[Page, ...]  #: The pages, without the given page
     complete: bool  #: Whether ``n`` pages were found; else this is the largest set found
-    n_links: int  #: Links of the key page that could be followed
-    n_loaded: int  #: Pages loaded, including the key page, without failures
+    n_links: int  #: Number of links of the page that could be followed
+    n_loaded: int  #: Pages loaded, including the given page, without failures
     failed: tuple[str, ...]  #: Links that didn't lead to a page
 
 
@@ -183,14 +183,14 @@ def find_subdigraph(
     same_site: bool = True,
     pages_only: bool = False,
 ) -> Subdigraph:
-    """Find mutually linked pages among those that the key page links to, loading as few as possible.
+    """Find mutually linked pages among those that the given page links to, loading as few as possible.
 
     Links are followed one by one. After each, the largest set of mutually linked pages with the new one is searched;
-    the search ends with the first set of ``n``. Only targets that the key page also links to count. Links to the key
+    the search ends with the first set of ``n``. Only targets that the given page also links to count. Links to the key
     page don't count, nor do pages with exactly its text, because all of it would be template.
 
     A redirected page has two URLs, and links to either lead to it; a link to a known page is not followed again or, if
-    it proves to be one only after loading, adds another URL to it. A redirect to the key page is a link to it; a
+    it proves to be one only after loading, adds another URL to it. A redirect to the given page is a link to it; a
     redirect to another site is not a link of this site. Returns ``n`` pages, or the first largest set found. Raises
     UsageError for ``n`` below 1 or ``max_loads`` below 0, and UnknownNameError for an unknown order.
 
@@ -255,7 +255,7 @@ def find_subdigraph(
 
 
 def is_copy(page: Page, key: Page) -> bool:
-    """Return whether a page has exactly the text of the key page. Pages without text (framesets) are not copies.
+    """Return whether a page has exactly the text of the given page. Pages without text (framesets) are not copies.
 
     Examples
     --------
@@ -277,7 +277,7 @@ class _Graph:
         self._key = key
         self._source = source
         self._site = host_of(key.url) if same_site and key.url else None
-        #: Number of the page at each known URL; None for the key page and for pages that don't count.
+        #: Number of the page at each known URL; None for the given page and for pages that don't count.
         self.numbers: dict[str, int | None] = dict.fromkeys(names_of(key, source))
         self._names: list[set[str]] = []
         self._targets: list[set[str]] = []

@@ -219,7 +219,10 @@ def _candidates(comparison: NodeComparison, rows_a: Sequence[int], rows_b: Seque
 
 
 def _joined(comparison: NodeComparison, rows_a: Sequence[int], rows_b: Sequence[int]) -> _Index:
-    """Return (n, 2) pairs that share an id, or class names and attributes: the first of each list, and so on."""
+    """Return (n, 2) pairs of rows that share an id, or class names and attributes.
+
+    Of several rows with the same ones, the first of each list form a pair, then the second, and so on.
+    """
 
     def keys(side: Side, rows: Sequence[int]) -> Iterator[tuple[int, Hashable]]:
         columns = (rows, side.ids[rows].tolist(), side.classes[rows].tolist(), side.attributes[rows].tolist())

@@ -28,8 +28,8 @@ from blockml.text.words import find_words
 class PageTemplate:
     """Template that a page shares with other pages."""
 
-    page: Page  #: Key page
-    tree: Tree  #: Tree of the key page, ``n`` rows
+    page: Page  #: The page whose template it is, called the key page by Alarte et al.
+    tree: Tree  #: Tree of that page, with ``n`` rows
     votes: NDArray[np.int32]  #: (n,) number of other pages that a row is mapped to
     n_pages: int  #: Number of other pages, without duplicates
     mask: NDArray[np.bool_]  #: (n,) template rows; closed under parents
@@ -53,13 +53,13 @@ def page_template(
 ) -> PageTemplate | None:
     """Find the template that a page shares with other pages.
 
-    Each other page is mapped to the key page independently (definition 3.3), so their order doesn't matter. None if no
-    page is left to compare. Other pages with the same visible text as the key page are skipped, because the whole page
+    Each other page is mapped to the page ``key`` on its own (definition 3.3), so their order doesn't matter. None if no
+    page is left to compare. Other pages with the same visible text as ``key`` are skipped, because the whole page
     would be template, and so are pages with equal source. A template node is mapped to at least ``min_votes`` of the
     other pages, or all if there are fewer; the default is all, as in the paper, while the public implementation
     requires 2 of 3. For ``equality`` and ``matching`` see :func:`map_trees`.
 
-    With ``successive``, each page is mapped to the part of the key page that the previous pages left (algorithm 2). A
+    With ``successive``, each page is mapped to the part of ``key`` that the previous pages left (algorithm 2). A
     node that has dropped out then frees its counterpart on later pages for a sibling, so the template can be larger
     than by the definition, and depends on the order of pages. A page that cannot be mapped at all is skipped there and
     empties the template of the definition.
@@ -81,7 +81,7 @@ def page_template(
         raise UsageError("min_votes does not apply to a successive template: every page decides")
     sources: set[bytes] = set()
     tree = left = tree_of(key)
-    rows = np.arange(len(tree))  # of the key page, still in the template
+    rows = np.arange(len(tree))  # rows of the page ``key`` that are still in the template
     votes = np.zeros(len(tree), dtype=np.int32)
     n_pages = 0
     for page in others:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from blockml import extract
 from blockml.datasets import Dataset, LabelledPage, TextGold
 from blockml.evaluation.comparison.systems import Run, System, SystemOutput
-from blockml.extract import extract
 from blockml.extractors import Plain
 
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import blockml
-from blockml.datasets import LabelledPage, RegionGold, SnippetGold, TextGold, open_dataset
-from blockml.datasets.gold import Gold
+from blockml.datasets import Gold, LabelledPage, RegionGold, SnippetGold, TextGold, open_dataset
 from blockml.errors import DatasetError
 from blockml.evaluation import bag_scores, lcs_scores, shingle_scores, snippet_rates
 from blockml.evaluation.comparison import reference

@@ -14,7 +14,7 @@ from lxml import etree
 
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.datasets.validation import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, filtered
-from blockml.evaluation.bootstrap import Difference, Interval
+from blockml.evaluation import Difference, Interval
 from blockml.features import feature_set
 from blockml.predictors import MLP
 from blockml.predictors.base import log_odds, sigmoid

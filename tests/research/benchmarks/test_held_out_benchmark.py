@@ -10,7 +10,7 @@ import pytest
 import train
 from blockml import extractors
 from blockml.datasets import LabelledPage, open_dataset
-from blockml.evaluation.bootstrap import Difference
+from blockml.evaluation import Difference
 from blockml.evaluation.comparison.systems import System, SystemOutput
 from blockml.model import Model
 from research.benchmarks import held_out

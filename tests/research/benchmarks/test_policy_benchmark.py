@@ -10,8 +10,8 @@ import pytest
 
 import blockml
 from blockml.datasets import open_dataset
-from blockml.decision.policy import DecisionPolicy
-from blockml.evaluation.metrics import bag_scores
+from blockml.decision import DecisionPolicy
+from blockml.evaluation import bag_scores
 from blockml.extractors import trained
 from research.benchmarks.policy import RULES, f1_of_page, page_f1s
 

@@ -10,7 +10,7 @@ import pytest
 
 import blockml
 from blockml.datasets import open_dataset
-from blockml.evaluation.metrics import bag_scores
+from blockml.evaluation import bag_scores
 from blockml.page import Page
 from blockml.templates.frequency import SiteCounts, kept_texts, measure, text_frequency
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import blockml
 from blockml.page import Page
-from blockml.templates.linked.links import PageSource
+from blockml.templates.linked import PageSource
 
 HOST = "http://site.example/"
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import InputError, MissingExtraError, UsageError
+from blockml.templates.linked import links
 from blockml.templates.linked.archive import ArchiveSource
 from blockml.templates.linked.folder import open_source
-from blockml.templates.linked.links import links
 
 A, B, C = (f"http://a.example/{name}" for name in "abc")
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import UnknownNameError
-from blockml.templates.linked.links import links
-from blockml.templates.linked.menus import ORDERS, farthest_first, ordered
+from blockml.templates.linked import ORDERS, links, ordered
+from blockml.templates.linked.menus import farthest_first
 from tests.strategies import messy_html, path_of
 from tests.templates.linked.sites import DictSource
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.page import Page
-from blockml.templates.linked.links import PageSource, is_page, links, names_of, normalise, resolve_link
+from blockml.templates.linked import PageSource, is_page, links, normalise, resolve_link
+from blockml.templates.linked.links import names_of
 from tests.strategies import messy_html
 
 URL = "http://example.org/a/b.html"

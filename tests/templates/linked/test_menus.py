@@ -11,7 +11,8 @@ from hypothesis import given, settings
 
 import blockml
 from blockml.errors import UnknownNameError
-from blockml.templates.linked.menus import MENU_METHODS, WEIGHTS, find_menu, menu_candidates
+from blockml.templates.linked import find_menu, menu_candidates
+from blockml.templates.linked.menus import MENU_METHODS, WEIGHTS
 from tests.strategies import messy_html, path_of
 
 URL = "http://example.org/"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Page
-from blockml.templates.linked.training import Subdigraph, find_subdigraph
+from blockml.templates.linked import Subdigraph, find_subdigraph
 from tests.templates.linked.sites import HOST, DictSource, page_with_links
 
 #: The links between pages of the worked example with the key page K; X is not a page.

@@ -10,8 +10,7 @@ from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Page
 from blockml.templates.clustering import auto_threshold
 from blockml.templates.distances import distance_matrix
-from blockml.templates.linked.links import PageSource
-from blockml.templates.linked.training import Lack, TrainingSet, training_set
+from blockml.templates.linked import Lack, PageSource, TrainingSet, training_set
 
 HOST = "http://site.example/"
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.page import Nodes
-from blockml.templates.linked.links import base_url, join, normalise, resolve_link, same_site
+from blockml.templates.linked import normalise, resolve_link, same_site
+from blockml.templates.linked.links import base_url, join
 
 #: Pieces on which URL parsers fail.
 PIECES = (
