@@ -46,6 +46,8 @@ __all__ = ["MAX_WORDS", "AnyHtml", "content_in_scripts", "extract", "extract_pag
 #: Types of page that :func:`extract` accepts.
 AnyHtml: TypeAlias = "bytes | bytearray | memoryview | str | os.PathLike[str] | BinaryIO | TextIO | ParserTree"
 
+#: Options of most calls.
+_DEFAULTS = Options()
 #: A ``str`` that is a URL or may be the name of a page file.
 _URL_OR_NAME = re.compile(r"(https?://\S+)|[^<>\s]+", re.IGNORECASE)
 
@@ -58,11 +60,11 @@ def extract(
     model: AnyModel = "default",
     threshold: float | None = None,
     favour: str | None = None,
-    include: str | Iterable[str] = (),
-    exclude: str | Iterable[str] = (),
+    include: str | Iterable[str] = _DEFAULTS.include,
+    exclude: str | Iterable[str] = _DEFAULTS.exclude,
     rules: AnyRules | None = None,
     hidden: str | None = None,
-    limits: Limits = Limits(),
+    limits: Limits = _DEFAULTS.limits,
     detector: Detector | None = None,
     backend: str | None = None,
 ) -> Extraction:
@@ -125,10 +127,13 @@ def extract(
     >>> result.status, len(result.scores), 0 <= result.confidence <= 1
     (<Status.NO_CONTENT: 'no_content'>, 1, True)
     """
-    options = Options(
-        threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, hidden=hidden, limits=limits,
-        backend=backend, detector=detector,
-    )  # fmt: skip
+    options, chosen = _DEFAULTS, (threshold, favour, rules, hidden, backend, detector)
+    of_default = include is options.include and exclude is options.exclude and limits is options.limits
+    if not of_default or chosen.count(None) < len(chosen):
+        options = Options(
+            threshold=threshold, favour=favour, include=include, exclude=exclude, rules=rules, hidden=hidden,
+            limits=limits, backend=backend, detector=detector,
+        )  # fmt: skip
     return extract_with(options, options.adapted(load(model)), html, url=url, charset=charset)
 
 
@@ -200,7 +205,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
-    metadata = Lazy(partial(_metadata, page, rules))
+    metadata = Lazy(partial(_metadata, page, decision, rules))
     deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata, rules)))
     pictures = Lazy(partial(_pictures, page, decision, matches))
     deferred.document = Lazy(partial(_document, page, decision, pictures))
@@ -237,15 +242,16 @@ def _about_scripts(page: Page, decision: Decision) -> tuple[str, ...]:
     return (remark,) if remark else ()
 
 
-def _metadata(page: Page, rules: AnyRules | None = None) -> Metadata:
+def _metadata(page: Page, decision: Decision, rules: AnyRules | None = None) -> Metadata:
     """Read the metadata; the modules are imported when somebody asks for it."""
     from blockml.metadata.metadata import page_metadata
 
+    found = page_metadata(page, decision.kept)
     if rules is None:
-        return page_metadata(page)
+        return found
     from blockml.rules import metadata_by_rules
 
-    return metadata_by_rules(rules, page, page_metadata(page))
+    return metadata_by_rules(rules, page, found)
 
 
 def _title(page: Page, metadata: Lazy[Metadata], rules: AnyRules | None = None) -> str | None:

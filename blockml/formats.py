@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from blockml.document.chunks import ChunkBlocks
     from blockml.document.nodes import Block, Document
 
-__all__ = ["CHUNK_FORMATS", "FORMATS", "check_options", "find_chunks", "render", "starts_with"]
+__all__ = ["CHUNK_FORMATS", "FORMATS", "Format", "check_options", "find_chunks", "render", "starts_with"]
 
 #: A line of Markdown that starts a heading, quotation, list item, table or code block.
 _MARKED_LINE = lazy_pattern(r"[#>|`]|[-+*] |\d+[.)] ")
@@ -276,18 +276,25 @@ def _writer(output_format: str) -> Callable[[Document, Budget], str]:
     return write_markdown
 
 
+@dataclass(frozen=True, slots=True)
+class Format:
+    """An output format."""
+
+    write: Callable[..., str]  #: Takes the extraction and, by name, the options of :func:`render`.
+    suffix: str  #: Suffix of a file with one page.
+    of_document: bool = False  #: Whether it is written from the document, without what an option leaves out.
+
+
+#: Output formats by name.
+FORMATS: Mapping[str, Format] = {
+    "text": Format(_text, ".txt"),
+    "markdown": Format(_markdown, ".md", of_document=True),
+    "html": Format(_html, ".html", of_document=True),
+    "tei": Format(_tei, ".xml", of_document=True),
+    "json": Format(_json, ".json"),
+}
 #: Formats of chunks.
 CHUNK_FORMATS = ("text", "markdown", "html")
-#: Output formats by name.
-FORMATS: Mapping[str, Callable[..., str]] = {
-    "text": _text,
-    "markdown": _markdown,
-    "html": _html,
-    "tei": _tei,
-    "json": _json,
-}
-#: Formats that are written from the document.
-_OF_DOCUMENTS = ("markdown", "html", "tei")
 #: Formats in which an option has an effect.
 _OPTIONS: Mapping[str, Sequence[str]] = {
     "with_title": ("text", "markdown"),
@@ -295,7 +302,9 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "chunk_size": ("json",),
     "language": ("json",),
     "front_matter": ("markdown",),
-    **dict.fromkeys(("links", "images", "tables", "formatting"), _OF_DOCUMENTS),
+    **dict.fromkeys(
+        ("links", "images", "tables", "formatting"), tuple(name for name, kind in FORMATS.items() if kind.of_document)
+    ),
 }
 
 
@@ -359,9 +368,9 @@ def render(
     options: dict[str, Any] = {"with_title": format == "markdown" if with_title is None else with_title}
     options |= {"paragraphs": bool(paragraphs), "chunk_size": chunk_size, "language": bool(language)}
     options["front_matter"] = front_matter
-    if format in _OF_DOCUMENTS:
+    if FORMATS[format].of_document:
         options["document"] = extraction.document.without(*omitted)
-    return FORMATS[format](extraction, **options)
+    return FORMATS[format].write(extraction, **options)
 
 
 def check_options(output_format: str, **options: object) -> None:

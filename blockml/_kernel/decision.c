@@ -122,8 +122,8 @@ PyObject *page_features(PyObject *module, PyObject *arguments) {
 
 /* Numbers of a policy for one page, and groups of blocks, (n,) each. */
 typedef struct {
-    double penalty, link_penalty, certain_p, min_certain_words, wordless_weight, shrinkage, duplicate_penalty,
-        same_context_penalty, min_content_words, min_best;
+    double penalty, link_penalty, certain_p, min_certain_words, wordless_weight, duplicate_penalty, same_context_penalty,
+        min_content_words, min_best;
     const int64_t *unit, *text, *copy, *context;
     const double *preference;
 } Policy;
@@ -174,10 +174,6 @@ static void write_scores(const Amounts *page, const float *probabilities, const 
     for (size_t i = 0; i < n; i++) spare[i] = probabilities[i];
     compute_log_odds(spare, n, log_odds);
     pool_units(page, probabilities, policy, log_odds, sums, weights);
-    for (size_t i = 0; policy->shrinkage > 0 && i < n; i++) {
-        double against = log_odds[i] + policy->penalty;
-        if (against < 0) log_odds[i] = against * (1 - policy->shrinkage) - policy->penalty;
-    }
     if (policy->duplicate_penalty > 0) lower_duplicates(policy, n, log_odds, sums, (int64_t *)spare);
     write_sigmoids(log_odds, n, scores);
     double f1, expected = 0, least = INFINITY, most = -INFINITY, best = 0;
@@ -209,7 +205,6 @@ PyObject *policy_scores(PyObject *module, PyObject *arguments) {
     } fields[] = {
         {"penalty", &p.penalty}, {"link_penalty", &p.link_penalty}, {"certain_p", &p.certain_p},
         {"min_certain_words", &p.min_certain_words}, {"wordless_weight", &p.wordless_weight},
-        {"negative_shrinkage", &p.shrinkage},
         {"duplicate_penalty", &p.duplicate_penalty}, {"same_context_penalty", &p.same_context_penalty},
         {"min_content_words", &p.min_content_words}, {"min_best_probability", &p.min_best},
     };

@@ -1,47 +1,45 @@
 /* Words in the attributes of a page; reference: blockml.page.attributes. */
 #include "kernel.h"
 
-enum { STEP = 64, MOST_WORDS = 63 };
+enum { MOST_WORDS = 63, N_FIRST = 3 };
+/* Words, and bits of those that have a byte at one of their first places. Few texts have three in a row. */
+typedef struct {
+    const char *word[MOST_WORDS];
+    Py_ssize_t length[MOST_WORDS];
+    uint64_t any_case, with[N_FIRST][256];
+} Words;
 
-/* Bits that are set before bytes are compared: 0, or the bit that differs between the cases of an ASCII letter. */
-enum { EXACT = 0, ANY_CASE = 0x20 };
-
-/* Returns the first offset from `at` where the first, middle and last byte of `word` match, which is rare; or `n`. */
-WIDE static Py_ssize_t next_place(const uint8_t *text, Py_ssize_t at, Py_ssize_t n, const char *word, Py_ssize_t length,
-                                  uint8_t set) {
-    const uint8_t first = (uint8_t)word[0] | set, half = (uint8_t)word[length / 2] | set,
-                  last = (uint8_t)word[length - 1] | set, *middle = text + length / 2, *end = text + length - 1;
-    for (; at + STEP + length <= n; at += STEP) {
-        uint8_t any = 0;
-        for (int i = 0; i < STEP; i++)
-            any |= (uint8_t)(((text[at + i] | set) == first) & ((middle[at + i] | set) == half) &
-                             ((end[at + i] | set) == last));
-        if (any) break;
-    }
-    while (at + length <= n &&
-           !((text[at] | set) == first && (middle[at] | set) == half && (end[at] | set) == last)) at++;
-    return at + length <= n ? at : n;
+static void add_word(Words *w, int k, const char *word, Py_ssize_t length) {
+    uint64_t bit = (uint64_t)1 << k;
+    w->word[k] = word, w->length[k] = length;
+    for (int place = 0; place < N_FIRST; place++)
+        for (int c = place < length ? (uint8_t)word[place] : 0, last = place < length ? c : 255; c <= last; c++) {
+            w->with[place][c] |= bit;
+            if (w->any_case & bit && c >= 'a' && c <= 'z') w->with[place][c - 'a' + 'A'] |= bit;
+        }
 }
 
-/* Sets a bit of each attribute set that contains a word; returns -1 with an exception set for an offset out of order.
-   */
-static int mark(const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssize_t n_sets, const char *word,
-                Py_ssize_t length, uint8_t ignored, int64_t bit, int64_t *found) {
-    Py_ssize_t set = 0, at = 0;
-    while ((at = next_place(pairs, at, n, word, length, ignored)) < n) {
-        Py_ssize_t same = 0;
-        while (same < length && (ignored ? lower_of((char)pairs[at + same]) : (char)pairs[at + same]) == word[same]) same++;
-        if (same < length) {
-            at++;
-            continue;
+static int is_word(const Words *w, int k, const uint8_t *text, Py_ssize_t n) {
+    Py_ssize_t same = 0, length = w->length[k] <= n ? w->length[k] : 0, any_case = w->any_case >> k & 1;
+    while (same < length && (any_case ? lower_of((char)text[same]) : (char)text[same]) == w->word[k][same]) same++;
+    return length && same == length;
+}
+
+/* Sets bits of each attribute set that contains words; returns -1 if an offset is out of order. */
+static int mark(const Words *w, const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssize_t n_sets, int64_t *found) {
+    const uint64_t *first = w->with[0], *second = w->with[1], *third = w->with[2];
+    uint64_t one = 0, two = 0;
+    for (Py_ssize_t i = 0, set = 0; i <= n; i++) {
+        const uint8_t byte = pairs[i];
+        uint64_t all = two & third[byte];
+        two = one & second[byte], one = first[byte];
+        for (Py_ssize_t at = i + 1 - N_FIRST; all; all &= all - 1) {
+            int k = lowest_bit(all);
+            if (!is_word(w, k, pairs + at, n - at)) continue;
+            while (set < n_sets && ends[set] <= at) set++;
+            if (set == n_sets || ends[set] > n) return -1;
+            found[set] |= (int64_t)1 << k;
         }
-        while (set < n_sets && ends[set] <= at) set++;
-        if (set == n_sets || ends[set] > n) {
-            PyErr_SetString(PyExc_IndexError, "attribute sets end before or behind their pairs");
-            return -1;
-        }
-        found[set] |= bit;
-        at = (Py_ssize_t)ends[set];
     }
     return 0;
 }
@@ -60,7 +58,8 @@ PyObject *attribute_words(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_IndexError, "too many words or attribute sets");
         goto done;
     }
-    for (Py_ssize_t k = 0; k < PyTuple_Size(words); k++) {
+    Words known = {.any_case = any_case};
+    for (int k = 0; k < (int)PyTuple_Size(words); k++) {
         char *word;
         Py_ssize_t length;
         if (PyBytes_AsStringAndSize(PyTuple_GetItem(words, k), &word, &length) < 0) goto done;
@@ -68,11 +67,12 @@ PyObject *attribute_words(PyObject *module, PyObject *arguments) {
             PyErr_SetString(PyExc_ValueError, "words must have at least two bytes");
             goto done;
         }
-        if (mark((const uint8_t *)PyBytes_AsString(pairs), PyBytes_Size(pairs), view[0].buf, n_sets, word, length,
-                 any_case >> k & 1 ? ANY_CASE : EXACT, (int64_t)1 << k, view[1].buf) < 0)
-            goto done;
+        add_word(&known, k, word, length);
     }
-    result = Py_NewRef(Py_None);
+    if (mark(&known, (const uint8_t *)PyBytes_AsString(pairs), PyBytes_Size(pairs), view[0].buf, n_sets, view[1].buf) == 0)
+        result = Py_NewRef(Py_None);
+    else
+        PyErr_SetString(PyExc_IndexError, "attribute sets end before or behind their pairs");
 done:
     close_arrays(view, 2);
     return result;

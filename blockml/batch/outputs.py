@@ -17,6 +17,7 @@ from blockml.archives.kinds import LINES, split_compression
 from blockml.batch.packing import CsvLines, Encoder, JsonLines
 from blockml.batch.readers.base import printable
 from blockml.errors import UsageError, needed
+from blockml.formats import FORMATS
 from blockml.records import RECORD_FIELDS
 from blockml.storage.atomic import atomic_write, is_device
 
@@ -84,7 +85,7 @@ def output_for(path: Path, output_format: str, fields: Sequence[str]) -> Output:
     if path.is_dir() or not (path.suffix or path.exists()):
         if not {"id", "text"} <= set(fields):
             raise UsageError("documents in a folder need the fields id and text", source=path)
-        return Folder(path, {"text": ".txt", "markdown": ".md", "html": ".html", "tei": ".xml"}[output_format])
+        return Folder(path, FORMATS[output_format].suffix)
     if name.endswith(".parquet"):
         schema(fields)  # fails early without pyarrow
         return ParquetFile(path, tuple(fields))

@@ -42,6 +42,9 @@ LABELS: tuple[Label, ...] = tuple(Label)
 LABEL_CODE: Mapping[Label, int] = MappingProxyType({label: code for code, label in enumerate(LABELS)})
 #: Code for text that may be content or not.
 _NO_LABEL = len(LABELS)
+#: Minimum words of a run whose repeat is not part of the gold text: shorter ones, such as cells, recur on purpose (our
+#: choice).
+_LONG_RUN = 8
 
 #: A block is content if at least this share of its tokens matches the gold text (our choice; Kim et al. 2013 labelled
 #: blocks by hand).
@@ -125,7 +128,7 @@ def ignored_text(gold: Gold) -> str:
     """
     if isinstance(gold, TextGold):
         return "\n".join(gold.ignored)
-    return "\n".join(text for text, label in gold.runs if label is None) if isinstance(gold, RunGold) else ""
+    return "\n".join(gold.undecided()) if isinstance(gold, RunGold) else ""
 
 
 def _as_words(tokens: Sequence[str]) -> str:
@@ -182,14 +185,41 @@ class RunGold:
     """Labelled runs of text that cover the whole visible text of the page, in order.
 
     The label None marks text that may be content or not: it is not part of the gold text, and its blocks have no
-    gold.
+    gold. A page may have a text twice, such as a copy for small screens. A long run that repeats an earlier one has its
+    label, but it is not part of the gold text, where an extraction without it would miss half of the words.
     """
 
     runs: tuple[tuple[str, Label | None], ...]
 
     def text(self, main: Set[Label] = MAIN_LABELS) -> str | None:
-        """Join the runs whose label is in ``main``."""
-        return "\n".join(text for text, label in self.runs if label in main)
+        """Join the runs whose label is in ``main``, long ones once.
+
+        Examples
+        --------
+        >>> page = (("Cats rule the world from noon to six.", Label.MAIN), ("Cats", Label.MAIN)) * 2
+        >>> RunGold(page).text(), RunGold(page).undecided()
+        ('Cats rule the world from noon to six.\\nCats\\nCats', ['Cats rule the world from noon to six.'])
+        """
+        repeats = self._repeats(main)
+        return "\n".join(
+            text for number, (text, label) in enumerate(self.runs) if label in main and number not in repeats
+        )
+
+    def undecided(self, main: Set[Label] = MAIN_LABELS) -> list[str]:
+        """Return the runs that may be content or not, and long ones that repeat content."""
+        repeats = self._repeats(main)
+        return [text for number, (text, label) in enumerate(self.runs) if label is None or number in repeats]
+
+    def _repeats(self, main: Set[Label]) -> Set[int]:
+        """Return the numbers of long runs in ``main`` that repeat an earlier one."""
+        seen, found = set[str](), set[int]()
+        for number, (text, label) in enumerate(self.runs):
+            if label in main and len(words := text.split()) >= _LONG_RUN:
+                line = " ".join(words)
+                if line in seen:
+                    found.add(number)
+                seen.add(line)
+        return found
 
     def label(self, page: Page, main: Set[Label] = MAIN_LABELS) -> BlockLabels:
         """Label each block by the majority of its words; the label that occurs first in the block breaks ties.

@@ -15,7 +15,7 @@ from blockml.decision.comments import CommentLimits, consistent_labels
 from blockml.decision.policy import DecisionPolicy, PolicyColumns, Scoring
 from blockml.decision.prediction import HALF, Draft, Prediction
 from blockml.decision.remarks import unit_remarks
-from blockml.decision.rules import DECLARED, LAST, REMOVALS, UNITS, WITHOUT, apply_rules, scored_page
+from blockml.decision.rules import DECLARED, LAST, REMOVALS, UNITS, WITHOUT, apply_in_order, scored_page
 from blockml.decision.units import mean_over_units
 from blockml.errors import UsageError, check_name, check_type
 from blockml.outline import Outline
@@ -125,22 +125,22 @@ def _decide(
     matrix, has_units = prediction.matrix, policy.rule == "expected_f1"
     columns = PolicyColumns.of(matrix.context, policy) if has_units and matrix is not None else None
     scored = scored_page(policy, prediction, columns)
-    apply_rules(DECLARED, scored)
+    apply_in_order(DECLARED, scored)
     outline = Outline(page) if matrix is None else matrix.context.outline
     by_blocks = _reaching(scored, outline)
     draft = Draft(scored.policy, outline, prediction, scored.scores, by_blocks, include, exclude)
     if 0 < np.count_nonzero(by_blocks) < len(by_blocks):
         draft.by_score = draft.kept = by_blocks.copy()  # changed in place
-        apply_rules(UNITS, draft)
+        apply_in_order(UNITS, draft)
     of_units = len(draft.changes)
-    apply_rules(REMOVALS, draft)
+    apply_in_order(REMOVALS, draft)
     remarks = draft.remarks
     if has_units:
         remarks += unit_remarks(outline, draft.changes[:of_units], draft.kept)
     certain = _confidence(draft)
     if prediction.block_types is not None:
         draft.labels = LazySequence(len(by_blocks), partial(consistent_labels, draft, CommentLimits.of(policy)))
-    apply_rules(LAST, draft)
+    apply_in_order(LAST, draft)
 
     def reasons() -> tuple[Reason, ...]:
         """Return the reason of each block; later rules override earlier ones."""

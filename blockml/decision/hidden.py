@@ -11,7 +11,8 @@ languages repeat sentences.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,9 @@ from blockml.outline import Outline
 from blockml.page import Flag, Nodes, Page, Reason
 from blockml.parsing.hiding import HiddenText, hidden_text
 from blockml.parsing.style_rules import Hiding
+from blockml.text.words import token_lists
 
-__all__ = ["hidden_blocks", "hidden_content", "is_most", "remove_hidden"]
+__all__ = ["hidden_content", "is_most", "remove_hidden"]
 
 
 #: Words in the class or id of elements that a click or a script shows.
@@ -43,6 +45,7 @@ _LINK_LEVELS = 4  # levels above a text on which its link is looked for
 _NOSCRIPT = int(Flag.NOSCRIPT)
 #: What a message in ``noscript`` is about, and its maximum number of words.
 _JAVASCRIPT, _MAX_MESSAGE = re.compile(r"java\s?script", re.IGNORECASE), 60
+_FIELD = "textarea"
 #: Shares of the words of the text that an element, and all elements hidden in one way, have at most to be removed.
 _MAX_SHARE = 0.3
 
@@ -82,7 +85,7 @@ def hidden_content(
     [False, True, False, False, True]
     """
     page = outline.page
-    removed = _about_scripts(page, kept, content)
+    removed = _about_scripts(page, kept, content) | _sources(page, kept, content)
     hidden = hidden_text(page, kept | content)
     if hidden is not None:
         removed |= kept & ((hidden.blocks > 0) if strict else _unrevealed(outline, hidden, kept, content))
@@ -129,6 +132,29 @@ def _about_scripts(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool
     for row in found.nonzero()[0].tolist():
         found[row] = _JAVASCRIPT.search(blocks.texts[row]) is not None
     return found & kept & bool(np.count_nonzero(blocks.n_words[content & ~found]))
+
+
+def _sources(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return (n_blocks,) the kept texts of fields half of whose sequences of three words are content elsewhere.
+
+    Editors and highlighters keep the source of what they show in a ``textarea``.
+    """
+    found = np.zeros(len(kept), dtype=bool)
+    if _FIELD not in page.nodes.names:
+        return found
+    inside = page.nodes.innermost(page.nodes.indices(_FIELD), page.blocks.node) >= 0
+    texts = page.blocks.texts
+    rows = (inside & (kept | content)).nonzero()[0].tolist()
+    own = [_sequences([texts[row]]) for row in rows]
+    shown = _sequences(compress(texts, (content & ~inside).tolist())) if rows else set()
+    found[[row for row, words in zip(rows, own, strict=True) if words and 2 * len(words & shown) >= len(words)]] = True
+    return found & kept
+
+
+def _sequences(texts: Iterable[str]) -> set[tuple[str, ...]]:
+    """Return the sequences of three words in some texts."""
+    words = list(chain.from_iterable(token_lists(list(texts))))
+    return {*zip(words, words[1:], words[2:], strict=False)}
 
 
 def _elements(
@@ -204,20 +230,6 @@ class _Revealed:
                             self._targets.add(value[1:])
         last = min(int(nodes.end[element]), element + _FIRST_NODES)
         return any(nodes.attributes[node].get("id") in self._targets for node in range(element, last))
-
-
-_HIDDEN, _FIELD = int(Flag.HIDDEN), "textarea"
-
-
-def hidden_blocks(page: Page) -> NDArray[np.bool_] | None:
-    """Return (n_blocks,) which blocks are hidden by an attribute or an inline style, or in fields; None without any."""
-    if not page.blocks.any_flag(_HIDDEN) and _FIELD not in page.nodes.names:
-        return None
-    nodes = page.nodes
-    found = (nodes.flags & _HIDDEN) > 0
-    for field in nodes.outermost(nodes.named({_FIELD})).tolist():
-        found[field : nodes.end[field]] = True
-    return found[page.blocks.node]
 
 
 def is_most(removed: NDArray[np.bool_], others: Callable[[], NDArray[np.bool_]], words: NDArray[np.float64]) -> bool:

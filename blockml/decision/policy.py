@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blockml import _kernel
 from blockml.decision.declared import is_form
-from blockml.decision.hidden import hidden_blocks, is_most
+from blockml.decision.hidden import is_most
 from blockml.decision.lines import (
     WORDLESS_WEIGHT,
     duplicate_penalties,
@@ -29,6 +29,7 @@ from blockml.decision.prediction import HALF, Prediction
 from blockml.decision.units import compared_units, in_quotations, pooled_units
 from blockml.errors import ModelFormatError, UnknownNameError
 from blockml.features.page_context import GROUPINGS, BlockAmounts, PageContext
+from blockml.page import Flag
 from blockml.page.element_names import SIDEBARS, blocks_in
 from blockml.page.lazy import Lazy
 from blockml.predictors.base import log_odds, sigmoid
@@ -37,8 +38,8 @@ from blockml.predictors.page_features import expected_f1
 __all__ = [
     "DecisionPolicy",
     "PolicyColumns",
-    "Rule",
     "Scoring",
+    "ThresholdRule",
     "expect_certainty_of_forms",
     "keep_repeated_text",
     "lower_sidebars",
@@ -47,12 +48,12 @@ __all__ = [
     "score_wordless_lines",
 ]
 
-Rule: TypeAlias = Literal["threshold", "expected_f1"]
+ThresholdRule: TypeAlias = Literal["threshold", "expected_f1"]
 """Rule by which blocks are kept. ``threshold``: scores are probabilities, and all pages have the same threshold.
 ``expected_f1``: each page has its own threshold, which maximises expected F1; scores are shifted so that it is 0.5."""
 
 Hidden: TypeAlias = Literal["auto", "keep", "drop"]
-_NAMES: Mapping[str, tuple[str, ...]] = {"rule": get_args(Rule), "hidden": get_args(Hidden)}
+_NAMES: Mapping[str, tuple[str, ...]] = {"rule": get_args(ThresholdRule), "hidden": get_args(Hidden)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class DecisionPolicy:
     1.0
     """
 
-    rule: Rule = "threshold"
+    rule: ThresholdRule = "threshold"
     threshold: float = 0.5  #: Smallest score of a kept block, in (0, 1].
     #: Expected words of content below which a page has no content, if its most probable block does not reach
     #: ``min_best_probability`` either.
@@ -92,10 +93,6 @@ class DecisionPolicy:
     #: Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table.
     same_context_factor: float = 0.25
     min_duplicate_words: int = 3  #: Minimum words of a line that is compared with others.
-    #: Fraction by which negative log odds are shrunk on pages that are not articles, in [0, 1]. Errors on lists and
-    #: shops are dependent: similar blocks are all content or all boilerplate.
-    negative_shrinkage: float = 0.0
-    min_p_article: float = 0.1  #: Probability of being an article below which ``negative_shrinkage`` applies.
     #: Minimum probability of a kept block in an element whose class or id names a sidebar, if words elsewhere are kept.
     sidebar_probability: float = 0.0
     #: Minimum probability of a reader's comment, which is removed on pages that are not forums.
@@ -148,11 +145,12 @@ class DecisionPolicy:
         return cls(**known).check()
 
 
+_HIDDEN = int(Flag.HIDDEN)
 #: Largest penalty or number of words: more changes no decision and could overflow.
 MAX_LOG_ODDS = 1e6
 _SHARE = (0.0, 1.0)
 #: Fields of older files, of rules that changed no collection significantly.
-_RETIRED = frozenset({"hidden_copy_penalty", "neighbor_smoothing"})
+_RETIRED = frozenset({"hidden_copy_penalty", "min_p_article", "negative_shrinkage", "neighbor_smoothing"})
 #: Ranges of fields; of others, 0 to :data:`MAX_LOG_ODDS`.
 _RANGES: Mapping[str, tuple[float, float]] = {
     "threshold": (math.ulp(0.0), 1.0),
@@ -161,8 +159,6 @@ _RANGES: Mapping[str, tuple[float, float]] = {
     "certain_p": _SHARE,
     "same_context_factor": _SHARE,
     "min_duplicate_words": (1.0, MAX_LOG_ODDS),
-    "negative_shrinkage": _SHARE,
-    "min_p_article": _SHARE,
     "sidebar_probability": _SHARE,
     "comment_probability": _SHARE,
     "named_comment_probability": _SHARE,
@@ -209,9 +205,10 @@ class PolicyColumns:
             first = np.append(0, (copy[1:] != copy[:-1]).nonzero()[0] + 1)
             groups = groups[first][copy]
         preference = np.zeros(len(unit))
-        for others in (in_quotations(outline), hidden_blocks(context.page)):
-            if others is not None:
-                preference[others] = -MAX_LOG_ODDS
+        if (quoted := in_quotations(outline)) is not None:
+            preference[quoted] = -MAX_LOG_ODDS
+        if context.blocks.any_flag(_HIDDEN):
+            preference[(context.blocks.flags & _HIDDEN) > 0] = -MAX_LOG_ODDS
         return cls(
             context.amounts, unit, text, groups,
             copy=copy,
@@ -292,7 +289,7 @@ def lower_sidebars(page: Scoring) -> None:
     >>> inside = Lazy(lambda: np.array([False, True, True]))
     >>> columns = PolicyColumns(amounts, np.arange(3), np.full(3, -1), np.zeros(3, int), sidebars=inside)
     >>> scores = np.array([.9, .6, .8], np.float32)
-    >>> page = Scoring(DecisionPolicy(sidebar_probability=.7), Prediction(scores), columns, scores)
+    >>> page = Scoring(DecisionPolicy(sidebar_probability=.7), Prediction(scores), columns, True, scores)
     >>> lower_sidebars(page)
     >>> page.scores.round(2).tolist()
     [0.8999999761581421, 0.4300000071525574, 0.800000011920929]
@@ -331,13 +328,10 @@ def _scores(
     words = columns.amounts.words
     penalty = min(policy.base_penalty + policy.article_penalty * (p_article or 0.0), MAX_LOG_ODDS)
     if _kernel.compiled is not None and all(getattr(policy, name) == default for name, default in _NOT_COMPILED):
-        return _compiled(_kernel.compiled, policy, probabilities, columns, penalty, p_article)
+        return _compiled(_kernel.compiled, policy, probabilities, columns, penalty)
     weight = line_weights(words)
     lowered = log_odds(probabilities) - _with_links(policy, probabilities, columns.amounts, penalty)
     means = line_means(lowered, weight, columns.unit)
-    if policy.negative_shrinkage and p_article is not None and p_article < policy.min_p_article:
-        against = means + penalty
-        means = np.where(against < 0, against * (1 - policy.negative_shrinkage) - penalty, means)
     final = means[columns.unit]
     if policy.duplicate_penalty:
         copy, preference = columns.compared
@@ -356,7 +350,7 @@ def _scores(
 _COMPILED = frozenset(
     "rule threshold min_content_words min_best_probability form_best_probability base_penalty article_penalty "
     "link_penalty certain_p min_certain_words duplicate_penalty same_context_factor min_duplicate_words "
-    "negative_shrinkage min_p_article sidebar_probability "
+    "sidebar_probability "
     "comment_probability named_comment_probability declared_probability hidden".split()
 )
 _NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
@@ -368,10 +362,8 @@ def _compiled(
     probabilities: NDArray[np.float32],
     columns: PolicyColumns,
     penalty: float,
-    p_article: float | None,
 ) -> NDArray[np.float32]:
     """Score blocks by the C extension."""
-    not_article = p_article is not None and p_article < policy.min_p_article
     duplicate_penalty = min(policy.duplicate_penalty, MAX_LOG_ODDS)
     numbers = {
         "penalty": penalty,
@@ -379,7 +371,6 @@ def _compiled(
         "certain_p": policy.certain_p,
         "min_certain_words": policy.min_certain_words,
         "wordless_weight": WORDLESS_WEIGHT,
-        "negative_shrinkage": policy.negative_shrinkage if not_article else 0.0,
         "duplicate_penalty": duplicate_penalty,
         "same_context_penalty": policy.same_context_factor * duplicate_penalty,
         "min_content_words": policy.min_content_words,

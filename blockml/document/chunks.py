@@ -32,8 +32,9 @@ _SENTENCE, _WORD = re.compile(r"[.!?…][\"'”’)]*\s+|[。！？][」』”�
 #: Sections of at most this share of a chunk are small, and so are headers of tables that are repeated.
 _SMALL = 4
 _MAX_HEADING = 500
-#: Maximum characters of a line without a full stop that names the list below it.
-_MAX_LABEL = 60
+#: Maximum characters of a line without a full stop that names the list below it, and of one that names a longer
+#: paragraph or code, such as "Warning".
+_MAX_LABEL, _MAX_NAME = 60, 30
 #: Level of posts of a thread, below those of headings.
 _POST = 7
 #: Pieces of text of at most this share of a chunk are not cut again, although what is written around them is too long.
@@ -195,8 +196,13 @@ class _Splitter:
                     group.append(section)
                     used += size
                     continue
-                yield group
-            group, used = [section], size
+                # A heading without text is for the section below it.
+                moved = group[-1:] if last.is_heading and last.level == section.level else []
+                if len(group) > len(moved):
+                    yield group[: len(group) - len(moved)]
+                group, used = moved, self._size([block for one in moved for block in one.blocks])
+            group.append(section)
+            used += size
         if group:
             yield group
 
@@ -263,17 +269,17 @@ class _Splitter:
 
     def _short(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """Iterate over blocks, with parts instead of those that are too long with what announces them."""
-        above = 0  # size of these headings
+        above, before = 0, None  # size of what announces the block, and the block before it
         for block in blocks:
             size = 2 * self.size if self._is_long(block) else self._size_of(block)
-            above = 0 if 2 * above > self.room else above
+            above = above if before is not None and _announces(before, block) and 2 * above <= self.room else 0
             if size + above <= self.room + 2:
                 yield block
             else:
                 self.room -= above
                 yield from self._parts(block, lambda part: part)
                 self.room += above
-            above = above + size if _announces(block) else 0
+            above, before = above + size, block
 
     def _parts(self, block: Block, around: Around) -> Iterator[Block]:
         """Split a block that is too long; ``around`` returns a part with the containers around the block."""
@@ -310,18 +316,27 @@ class _Splitter:
         limit = room + (extra if extra >= room else 0)
         room = limit - extra
         run: list[Block] = []
-        used = frame
+        used, last = frame, 0
         for child in children:
             size = room + 1 if self._is_long(child) else self._alone(wrap((child,))) - frame
             if run and used + size > room:
-                yield from map(finish, self._halved(run, wrap, around, limit))
-                run, used = [], frame
-            if frame + size > room:
+                n_moved = int(_announces(run[-1], child) and 2 * last <= room)
+                if len(run) > n_moved:
+                    yield from map(finish, self._halved(run[: len(run) - n_moved], wrap, around, limit))
+                run = run[len(run) - n_moved :]
+                used = frame + n_moved * last
+            if used + size > room:
                 inner = partial(_inside, wrap, around)
-                yield from (wrap((part,)) for part in self._parts(child, inner))
+                self.room -= used - frame
+                first, *others = self._parts(child, inner)
+                self.room += used - frame
+                yield from self._halved([*run, first], wrap, around, limit)
+                yield from (wrap((part,)) for part in others)
+                run, used = [], frame
             else:
                 run.append(child)
                 used += size
+            last = size
         if run:
             yield from map(finish, self._halved(run, wrap, around, limit))
 
@@ -548,14 +563,17 @@ class _Splitter:
         return self.places(block)
 
 
-def _announces(block: Block, following: Block | None = None) -> bool:
-    """Tell whether a block belongs to what follows: a heading, a line that ends in a colon, or a label of a list."""
+def _announces(block: Block, following: Block) -> bool:
+    """Tell whether a block belongs to what follows: a heading, a line that ends in a colon, or a label."""
     if not isinstance(block, Paragraph):
         return isinstance(block, Heading)
     text = inline_text(block.content).strip()
-    return text.endswith((":", "：")) or (
-        len(text) <= _MAX_LABEL and text[-1:].isalnum() and isinstance(following, List)
-    )
+    if text.endswith((":", "：")):
+        return True
+    if not text[-1:].isalnum() or len(text) > _MAX_LABEL:
+        return False
+    is_longer = isinstance(following, Paragraph) and len(inline_text(following.content)) > _MAX_LABEL
+    return isinstance(following, List) or (len(text) <= _MAX_NAME and (is_longer or isinstance(following, Code)))
 
 
 def _inside(wrap: Callable[[tuple[Block, ...]], Block], around: Around, part: Block) -> Block:

@@ -298,7 +298,7 @@ def _declared_headline(
 
 
 def _is_before_site(page: Page, text: str, node: int, known: Sequence[str]) -> bool:
-    """Tell whether an ``h1`` with the name of the host is nevertheless the headline: "Cats - The Daily" at cats.example.
+    """Tell whether an ``h1`` with the name of the host is the headline, as in "Cats - The Daily" at cats.example.
 
     It is not a link to the start page, and a short text follows it in ``<title>`` that is not a line of the page.
     """

@@ -9,6 +9,9 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
+import numpy as np
+from numpy.typing import NDArray
+
 from blockml.metadata.dates import iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text, headline, name_in_title
 from blockml.metadata.items import declared_items
@@ -109,10 +112,11 @@ _ABSOLUTE = re.compile(r"https?://([a-z0-9.-]+)(?:/[\w.~%/!$&'()*+,=:@-]*+)?(?:\
 _LANGUAGE = re.compile(r"(?!utf)[a-z]{2,3}(?:-[a-z0-9]{2,8})*", re.IGNORECASE)
 
 
-def page_metadata(page: Page) -> Metadata:
+def page_metadata(page: Page, kept: NDArray[np.bool_] | None = None) -> Metadata:
     """Read the metadata of a page: first its declarations, then its headline, bylines and ``time`` elements.
 
-    Malformed declarations are skipped.
+    Malformed declarations are skipped. Given the kept blocks (n_blocks,), a byline is also looked for in the first and
+    last lines of their text.
 
     Examples
     --------
@@ -132,7 +136,7 @@ def page_metadata(page: Page) -> Metadata:
     found.read_json_ld()
     found.read_properties()
     found.read_meta()
-    return found.finish()
+    return found.finish(kept)
 
 
 def page_headline(page: Page) -> str | None:
@@ -325,7 +329,7 @@ class _Found:
         title, source = headline(self.page, [value for value, _ in declared], site_name, host)
         return title, declared[0][1] if source == "declared" else source
 
-    def finish(self) -> Metadata:
+    def finish(self, kept: NDArray[np.bool_] | None) -> Metadata:
         page, sources = self.page, dict[str, str]()
         fields: dict[str, Any] = {}
 
@@ -374,7 +378,7 @@ class _Found:
                 value = (in_url and shown) or shown_dates.get("") or shown or visible.named_date(but=modified)
                 keep("published", value, "visible")
         if "authors" not in fields:
-            keep("authors", visible.authors(), "visible")
+            keep("authors", visible.authors() or (() if kept is None else visible.authors_in(kept)), "visible")
         if self.objects or self.declaring[b"itemscope"]:
             scopes, properties = self.declaring[b"itemscope"], self.declaring[b"itemprop"]
             fields["items"] = declared_items(page, self.objects, scopes, properties)

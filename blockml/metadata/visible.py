@@ -45,8 +45,9 @@ _MAX_SPAN, _MAX_TEXT = 256, 300
 _PICTURES = frozenset(("figure", "figcaption", "picture"))
 #: Minimum characters of a heading that is a part of the title (our choice).
 _MIN_PART = 15
-#: Number of lines at the end of a page that may say when it was changed.
-_LAST_LINES = 12
+#: Number of lines at the end of a page that may say when it was changed, and of blocks at the start and end of the
+#: kept text that may have a byline; first characters of a byline that others begin with (our choice).
+_LAST_LINES, _KEPT_LINES, _ALIKE = 12, 8, 9
 #: Addresses in lower case of pages about an author.
 _AUTHOR_PAGE = re.compile(
     r"/(?:authors?|autor(?:en|es|a|e|i|zy|ka)?|auteurs?|autrice|yazar(?:lar)?|writers?|journalists?|journalistes?"
@@ -269,15 +270,37 @@ class VisibleMetadata:
             found += self.author_links(
                 links[slice(*links.searchsorted((first - _MAX_UP, last)))][:MAX_ELEMENTS], starts
             )
-            for place, byline in bylines(nodes.texts[first:last]):
-                node = first + place
-                line, start, _ = next((item for item in lines if item[1] <= node < item[2]), ("", node, 0))
-                is_short = node == start or len(nodes.texts[node]) <= _MAX_LABEL_LENGTH
-                is_only = node > start and not _LABEL.match(byline)
-                is_byline = line.count(" ") <= _MAX_LINE and is_short and starts_byline(byline, only=is_only)
-                if line and is_byline and not self.is_of_others(node):
-                    found.append((node, node + _MAX_NAMED))
+            found += self.bylines_in(lines, first, last)
             yield from sorted(found)
+
+    def bylines_in(self, lines: list[_Line], first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Iterate over the ranges of nodes that start with a byline, among lines from the first node to the last."""
+        nodes = self.page.nodes
+        for place, byline in bylines(nodes.texts[first:last]):
+            node = first + place
+            line, start, _ = next((item for item in lines if item[1] <= node < item[2]), ("", node, 0))
+            is_short = node == start or len(nodes.texts[node]) <= _MAX_LABEL_LENGTH
+            is_only = node > start and not _LABEL.match(byline)
+            is_byline = line.count(" ") <= _MAX_LINE and is_short and starts_byline(byline, only=is_only)
+            if line and is_byline and not self.is_of_others(node):
+                yield node, node + _MAX_NAMED
+
+    def authors_in(self, kept: NDArray[np.bool_]) -> tuple[str, ...]:
+        """Return the names of the first byline in the first or last lines of the kept text (n_blocks,).
+
+        If several last lines begin alike, they are those of readers.
+        """
+        rows, owner, texts = kept.nonzero()[0], self.page.blocks.node, self.page.blocks.texts
+        for place in (rows[:_KEPT_LINES], rows[-_KEPT_LINES:]):
+            for line in self.lines(*(place[0], place[-1] + 1) if len(place) else (0, 0)):
+                text, first, last = line
+                if not kept[owner.searchsorted(first)]:
+                    continue
+                names = next(filter(None, [self.names_between(start, min(end, last))
+                                           for start, end in self.bylines_in([line], first, last)]), ())  # fmt: skip
+                if names and sum(texts[row].startswith(text[:_ALIKE]) for row in rows.tolist()) == 1:
+                    return names
+        return ()
 
     def author_links(self, links: NDArray[np.int64], starts: list[int]) -> Iterator[tuple[int, int]]:
         """Iterate over the ranges of links to pages about authors, and from a start to a link to their mail."""

@@ -5,9 +5,10 @@ Most elements repeat the attributes of others, and features only read the attrib
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +87,8 @@ class Attributes(Sequence[Mapping[str, str]]):
     def mapped(self) -> list[int]:
         """Return the indices of the sets that were given as mappings, including the empty set 0."""
         if self._mapped is None:
-            self._mapped = [0, *((self.ends[1:] == self.ends[:-1]).nonzero()[0] + 1).tolist()]
+            is_given = self.given.count(None) < len(self.given)  # or decoded
+            self._mapped = [0, *((self.ends[1:] == self.ends[:-1]).nonzero()[0] + 1).tolist()] if is_given else [0]
         return self._mapped
 
     def mapping(self, number: int) -> Mapping[str, str]:
@@ -120,41 +122,55 @@ def searched_together(words: tuple[bytes, ...], *, any_case: bool = False) -> tu
     return words
 
 
+class _Search(NamedTuple):
+    """Words of several groups in order: word ``k`` has bit ``k``."""
+
+    words: tuple[bytes, ...]
+    cases: int  #: Bits of the words that match in any case.
+    groups: tuple[_Words, ...]
+
+
+@functools.cache
+def _search_for(groups: tuple[_Words, ...]) -> _Search:
+    """Number the words of groups, once for all pages."""
+    numbered = enumerate(any_case for words, any_case in groups for _ in words)
+    return _Search(
+        tuple(chain.from_iterable(words for words, _ in groups)), sum(any_case << k for k, any_case in numbered), groups
+    )
+
+
 def nodes_with_words(
     held: Sequence[Mapping[str, str]], words: tuple[bytes, ...], *, any_case: bool = False
 ) -> Mapping[bytes, list[int]]:
     """Implement :meth:`blockml.page.Nodes.with_words` for the attributes of nodes."""
     own = words, any_case
     if not isinstance(held, Attributes):
-        return _by_word(np.array([_bits(item, [own]) for item in held], dtype=np.int64), [own])[0]
+        search = _search_for((own,))
+        return _by_word(np.array([_bits(item, search) for item in held], dtype=np.int64), search)[0]
     if (known := held.found.get(own)) is None:
-        searched = _TOGETHER if own in _TOGETHER else [own]
-        held.found.update(zip(searched, _by_word(_searched(held, searched), searched), strict=True))
+        search = _search_for(tuple(_TOGETHER) if own in _TOGETHER else (own,))
+        held.found.update(zip(search.groups, _by_word(_searched(held, search), search), strict=True))
         known = held.found[own]
     return known
 
 
-def _searched(held: Attributes, searched: Sequence[_Words]) -> NDArray[np.int64]:
+def _searched(held: Attributes, search: _Search) -> NDArray[np.int64]:
     """Return (n_nodes,) bits of the words that each node has; empty if no node has one."""
     found = np.zeros(len(held.given), dtype=np.int64)
-    words = tuple(chain.from_iterable(words for words, _ in searched))
-    in_any_case = list(chain.from_iterable([any_case] * len(words) for words, any_case in searched))
     if _kernel.compiled is not None:
-        cases = sum(1 << k for k, any_case in enumerate(in_any_case) if any_case)
-        _kernel.compiled.attribute_words(held.pairs, words, cases, (held.ends, found))
+        _kernel.compiled.attribute_words(held.pairs, search.words, search.cases, (held.ends, found))
     else:
-        for k, (word, any_case) in enumerate(zip(words, in_any_case, strict=True)):
-            _mark(held.pairs.lower() if any_case else held.pairs, held.ends, word, k, found)
+        for k, word in enumerate(search.words):
+            _mark(held.pairs.lower() if search.cases >> k & 1 else held.pairs, held.ends, word, k, found)
     for number in held.mapped():
         if mapping := held.given[number]:
-            found[number] = _bits(mapping, searched)
-    return found.take(held.number) if np.count_nonzero(found) else found[:0]
+            found[number] = _bits(mapping, search)
+    return found.take(held.number) if len(found.nonzero()[0]) else found[:0]
 
 
-def _by_word(bits: NDArray[np.int64], searched: Sequence[_Words]) -> list[dict[bytes, list[int]]]:
-    """Return, for each of ``searched`` and by word, the nodes that have its bit in ``bits`` (n_nodes,)."""
-    found: list[dict[bytes, list[int]]] = [{word: [] for word in words} for words, _ in searched]
-    in_order = [nodes for by_word in found for nodes in by_word.values()]
+def _by_word(bits: NDArray[np.int64], search: _Search) -> list[dict[bytes, list[int]]]:
+    """Return, for each group of words and by word, the nodes that have its bit in ``bits`` (n_nodes,)."""
+    in_order: list[list[int]] = [[] for _ in search.words]
     lists: dict[int, list[list[int]]] = {}  # of the words of equal bits
     (nodes,) = bits.nonzero()
     for node, own in zip(nodes.tolist(), bits[nodes].tolist(), strict=True):
@@ -162,7 +178,8 @@ def _by_word(bits: NDArray[np.int64], searched: Sequence[_Words]) -> list[dict[b
             held = lists[own] = [of_word for k, of_word in enumerate(in_order) if own >> k & 1]
         for of_word in held:
             of_word.append(node)
-    return found
+    rest = iter(in_order)
+    return [dict(zip(words, rest, strict=False)) for words, _ in search.groups]
 
 
 def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDArray[np.int64]) -> None:
@@ -174,9 +191,8 @@ def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDA
         place = pairs.find(word, int(ends[number]))
 
 
-def _bits(attributes: Mapping[str, str], searched: Sequence[_Words]) -> int:
+def _bits(attributes: Mapping[str, str], search: _Search) -> int:
     """Return the bits of the words that occur in a mapping."""
     pairs = "".join(f"{key}\0{value}\0" for key, value in attributes.items()).encode("utf-8", "surrogatepass")
     lower = pairs.lower()  # of bytes, it changes only ASCII letters
-    found = [word in (lower if any_case else pairs) for words, any_case in searched for word in words]
-    return sum(1 << k for k, is_found in enumerate(found) if is_found)
+    return sum(1 << k for k, word in enumerate(search.words) if word in (lower if search.cases >> k & 1 else pairs))

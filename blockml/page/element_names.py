@@ -54,7 +54,7 @@ def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
 
 
 #: Words in the attributes of posts of a thread.
-OF_POSTS = (b"post", b"comment", b"message", b"answer", b"question", b"reply", b"msg")
+OF_POSTS = searched_together((b"post", b"comment", b"message", b"answer", b"question", b"reply", b"msg"), any_case=True)
 #: Words for comments: whole ones between hyphens, underscores and capitals. Names such as "no-comments" and
 #: "commentOnSelection" tell whether there are any, or what a click does; testimonials are chosen by the page's author.
 _COMMENT = (

@@ -209,8 +209,8 @@ class Nodes:
 
     def ancestors(self, node: int, most: int | None = None) -> list[int]:
         """Return the indices of a node's ancestors, innermost first, at most ``most`` of them."""
-        chain: list[int] = []
-        while len(chain) != most and (node := int(self.parent[node])) >= 0:
+        chain, parent = list[int](), self.parent.item
+        while len(chain) != most and (node := parent(node)) >= 0:
             chain.append(node)
         return chain
 

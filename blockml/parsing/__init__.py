@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import compress
 from types import NoneType
 
 import numpy as np
@@ -182,17 +183,17 @@ def _blocks(nodes: Nodes, profile: str, tokenizer: str, *, keep_wordless: bool) 
 
 def _title(nodes: Nodes) -> tuple[str, bool]:
     """Return the text of the first ``title`` outside ``svg``, and whether any title contains markup."""
+    if "title" not in nodes.names:
+        return "", False
     titles = nodes.indices("title")
-    has_markup = any("<" in text for node in titles.tolist() for text in nodes.texts[node + 1 : nodes.end[node]])
-    if len(titles) and any(nodes.name(node) == "svg" for node in nodes.ancestors(int(titles[0]))):
+    texts = [" ".join(nodes.texts[node + 1 : nodes.end.item(node)]) for node in titles.tolist()]
+    has_markup = "<" in "".join(texts)
+    if "svg" in nodes.names and any(nodes.name(node) == "svg" for node in nodes.ancestors(int(titles[0]))):
         drawings = nodes.indices("svg")
         last = np.maximum.accumulate(nodes.end[drawings])  # drawings may be nested
         n_before = np.searchsorted(drawings, titles)
-        titles = titles[(n_before == 0) | (last[n_before - 1] <= titles)]
-    if not len(titles):
-        return "", has_markup
-    node = int(titles[0])
-    return " ".join(" ".join(nodes.texts[node + 1 : nodes.end[node]]).split()), has_markup
+        texts = list(compress(texts, (n_before == 0) | (last[n_before - 1] <= titles)))
+    return " ".join(texts[0].split()) if texts else "", has_markup
 
 
 def _close_title(text: str) -> str | None:

@@ -284,10 +284,10 @@ def _binary_format(source: bytes, *, has_markup: bool) -> str:
         return next(name for signature, name in _BINARY_SIGNATURES.items() if header.startswith(signature))
     if header.startswith(_TAR_SIGNATURES, _TAR_OFFSET):
         return "a tar archive"
-    if has_markup:
+    if has_markup or _MARKUP.search(header):
         return ""
     n_binary = len(header) - len(header.translate(None, _BINARY_BYTES))
-    return "binary data" if n_binary > _BINARY_SHARE * len(header) and not _MARKUP.search(header) else ""
+    return "binary data" if n_binary > _BINARY_SHARE * len(header) else ""
 
 
 #: Maximum bytes outside ASCII, with their neighbours, that are read (our choice: bounds the time).

@@ -73,11 +73,11 @@ def as_displayed(nodes: Nodes) -> Nodes:
     >>> blockml.parse("<p>She said <q>no</q>.<canvas>Old browser</canvas>").blocks.texts
     ('She said', '“no”', '.')
     """
-    names = set(nodes.names)
-    has_fallbacks, found = not _FALLBACKS.isdisjoint(names), nodes.with_words(_WORDS)
-    texts = "".join(nodes.texts)
-    has_markup = _CODE.isdisjoint(names) and any(sign in texts for sign in _MARKUP)
-    is_changed = any(found[word] for word in _CHANGING) or "q" in names or "rt" in names or has_fallbacks or has_markup
+    names, found = nodes.names, nodes.with_words(_WORDS)
+    has_fallbacks, texts = not _FALLBACKS.isdisjoint(names), "".join(nodes.texts)
+    # Few texts have the first characters, which are found fastest.
+    has_markup = ("<" in texts or "[" in texts) and _CODE.isdisjoint(names) and any(sign in texts for sign in _MARKUP)
+    is_changed = has_fallbacks or has_markup or "q" in names or "rt" in names or any(map(found.get, _CHANGING))
     if not is_changed and _BACK not in texts:
         return nodes
     edited = _Edited(nodes)

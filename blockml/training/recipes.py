@@ -222,7 +222,6 @@ _RECIPES = (
             article_penalty=0.4,
             link_penalty=1.0,
             duplicate_penalty=4.0,
-            negative_shrinkage=0.3,
             sidebar_probability=0.7,
             named_comment_probability=0.1,
             declared_probability=0.2,

@@ -63,7 +63,6 @@ def rules(study: Study, predictions: Predictions, seed: int) -> list[Measured]:
     """Evaluate rules on the full ensemble, from the simplest to the recipe's, then the recipe without each rule."""
     trees, final, recipe = predictions.trees, predictions.both(*predictions.all_mlps), study.recipe
     policy = recipe.policy
-    alone = replace(policy, negative_shrinkage=0.0)
     plain = DecisionPolicy(rule="expected_f1")
     abstaining = replace(plain, min_content_words=policy.min_content_words)
     articles = policy.base_penalty + policy.article_penalty
@@ -72,10 +71,9 @@ def rules(study: Study, predictions: Predictions, seed: int) -> list[Measured]:
         "expected F1": plain,
         "+ abstention": abstaining,
         "+ base penalty": replace(abstaining, base_penalty=policy.base_penalty),
-        "+ article penalty": replace(alone, link_penalty=0.0, duplicate_penalty=0.0),
-        "+ link penalty": replace(alone, duplicate_penalty=0.0),
-        "+ duplicate penalty": alone,
-        f"+ shrinkage of negative log odds {_RECIPE}": policy,
+        "+ article penalty": replace(policy, link_penalty=0.0, duplicate_penalty=0.0),
+        "+ link penalty": replace(policy, duplicate_penalty=0.0),
+        f"+ duplicate penalty {_RECIPE}": policy,
         "default without abstention": replace(policy, min_content_words=0.0),
         "default without base penalty": replace(policy, base_penalty=0.0),
         "default, article penalty for all pages": replace(policy, base_penalty=articles, article_penalty=0.0),

@@ -140,9 +140,10 @@ def left_out(rule: rules.Rule[Any]) -> Iterator[None]:
     """Decide without a rule."""
     with ExitStack() as stack:
         for module in MODULES:
-            lists = {name: getattr(module, name) for name in LISTS if hasattr(module, name)}
-            others = {name: tuple(one for one in its if one is not rule) for name, its in lists.items()}
-            stack.enter_context(patch.multiple(module, **others))
+            for name in LISTS:
+                if hasattr(module, name):
+                    others = tuple(one for one in getattr(module, name) if one is not rule)
+                    stack.enter_context(patch.object(module, name, others))
         yield
 
 

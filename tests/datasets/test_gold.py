@@ -7,7 +7,8 @@ import pytest
 
 import blockml
 from blockml.datasets.annotated import split_annotation
-from blockml.datasets.gold import RegionGold, RunGold, SnippetGold, TextGold
+from blockml.datasets.gold import RegionGold, RunGold, SnippetGold, TextGold, ignored_text
+from blockml.evaluation.metrics import bag_scores
 from blockml.page import MAIN_LABELS, Label
 
 BLOCKS = ("home news", "cats rule", "cats are great and furry", "about cats", "copyright")
@@ -126,6 +127,18 @@ def test_the_inner_region_wins() -> None:
     assert labels.labels == (Label.MAIN, Label.COMMENT, Label.OTHER)
     assert labels.known.tolist() == [True, True, False]
     assert gold.missing(page) == ["/html/body/ul"]
+
+
+def test_a_copy_of_a_long_text_is_needed_once() -> None:
+    """An extraction with one copy or with both is right; cells and other short texts count each time."""
+    line, short = "Cats rule the world from noon to six.", ("six", Label.MAIN)
+    gold = RunGold(((line, Label.MAIN), ("Menu", Label.NAVIGATION), short, short, (line, Label.MAIN)))
+    text = gold.text()
+    assert text == f"{line}\nsix\nsix"
+    for found in (f"{line} six six", f"{line} {line} six six"):
+        assert bag_scores(text, found, ignored=ignored_text(gold)).f1 == 1
+    page = blockml.parse(f"<p>{line}<p>Menu<p>six<p>six<p>{line}")
+    assert gold.label(page).main.tolist() == [True, False, True, True, True]
 
 
 @pytest.mark.parametrize(

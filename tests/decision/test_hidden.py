@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -115,3 +116,16 @@ def test_hidden_words_are_not_counted_as_comments() -> None:
     result = blockml.extract(html.replace("</p>", f"</p>{line * 3}", 1))
     assert "hidden" in {str(reason) for reason in result.reasons}
     assert not any("readers' comments" in text for text in result.warnings)
+
+
+@pytest.mark.parametrize(
+    ("source", "n_kept"), [("Cats <b>rule</b> the world, and nobody asked them.", 1), ("a = b + c", 2)]
+)
+def test_the_source_of_shown_text_in_a_field_is_removed(source: str, n_kept: int) -> None:
+    """An editor keeps the source of a post in a field; other text in a field stays."""
+    page = blockml.parse(
+        f"<p>Cats <b>rule</b> the world, and nobody asked them.</p><textarea>{escape(source)}</textarea>"
+    )
+    kept = np.ones(len(page.blocks), dtype=bool)
+    found = hidden_content(Outline(page), kept, kept)
+    assert np.count_nonzero(kept if found is None else ~found) == len(kept) - 2 + n_kept

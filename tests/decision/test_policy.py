@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from blockml.decision.policy import DecisionPolicy
+from blockml.decision.rules import DECLARED, LAST, REMOVALS, SCORES, UNITS, Rule
 from blockml.errors import ModelFormatError
+from blockml.page import Reason
 
 
 def test_defaults_are_legal_and_come_back() -> None:
@@ -34,8 +36,6 @@ def test_defaults_of_missing_fields() -> None:
         "duplicate_penalty": 0.0,
         "same_context_factor": 0.25,
         "min_duplicate_words": 3,
-        "negative_shrinkage": 0.0,
-        "min_p_article": 0.1,
         "sidebar_probability": 0.0,
         "comment_probability": 0.5,
         "named_comment_probability": 1.0,
@@ -52,7 +52,7 @@ def test_illegal_values_are_refused(name: str, value: Any) -> None:
         DecisionPolicy.from_header(asdict(DecisionPolicy()) | {name: value})
 
 
-@pytest.mark.parametrize("name", ["threshold", "negative_shrinkage", "certain_p"])
+@pytest.mark.parametrize("name", ["threshold", "sidebar_probability", "certain_p"])
 def test_shares_are_at_most_one(name: str) -> None:
     """The error names the range."""
     with pytest.raises(ModelFormatError, match=rf"'{name}' must be between .* and 1, got 1.5"):
@@ -73,3 +73,18 @@ def test_unknown_fields_are_refused_and_missing_ones_have_their_default() -> Non
     assert DecisionPolicy.from_header(values | {"neighbor_smoothing": 0.05}) == DecisionPolicy(**values)
     del values["link_penalty"]
     assert DecisionPolicy.from_header(values) == DecisionPolicy(base_penalty=0.5)
+
+
+def test_each_field_and_each_reason_has_a_rule() -> None:
+    """Every number of the policy that switches something, and every reason of this package, is in the list of rules."""
+    listed: list[Rule[Any]] = [*SCORES, *DECLARED, *UNITS, *REMOVALS, *LAST]
+    assert all(rule.why.endswith(".") for rule in listed)
+    switches = [field for rule in listed for field in rule.without]
+    assert len(switches) == len(set(switches))
+    parameters = {"rule", "threshold", "hidden", "min_best_probability", "certain_p", "min_certain_words"}
+    parameters |= {"same_context_factor", "min_duplicate_words"}
+    assert {*switches} | parameters == {item.name for item in fields(DecisionPolicy)}
+    reasons = {reason for rule in listed for reason in rule.reasons}
+    of_scores = {Reason.ABOVE_THRESHOLD, Reason.BELOW_THRESHOLD}
+    of_sites = {Reason.KEPT_BY_RULE, Reason.REMOVED_BY_RULE}
+    assert reasons | of_scores | of_sites == {*Reason}

@@ -30,8 +30,6 @@ policies = st.builds(
     min_certain_words=st.sampled_from([0.0, 10.0, 120.0]),
     duplicate_penalty=st.sampled_from([0.0, 4.0]),
     same_context_factor=st.sampled_from([0.0, 0.25, 1.0]),
-    negative_shrinkage=st.sampled_from([0.0, 0.2, 1.0]),
-    min_p_article=st.sampled_from([0.0, 0.1, 1.0]),
 )
 
 

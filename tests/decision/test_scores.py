@@ -156,14 +156,3 @@ def test_duplicates_are_penalised() -> None:
     found = score_blocks(policy, likely(*[0.7] * 4), page, None)
     assert found[0] == found[1] > found[2] > found[3]
     assert len(set(score_blocks(policy, likely(*[0.7] * 4), columns([20.0] * 4), None).tolist())) == 1
-
-
-@pytest.mark.parametrize(("p_article", "shrunk"), [(0.05, True), (0.2, False), (None, False)])
-def test_negative_log_odds_are_shrunk_on_lists(p_article: float | None, shrunk: bool) -> None:  # noqa: FBT001
-    """On list pages only negative log odds shrink, and they do so before penalties are subtracted."""
-    probabilities, page = likely(0.9, 0.6, 0.3, 0.1), columns([20.0] * 4)
-    policy = replace(PLAIN, base_penalty=0.5, negative_shrinkage=0.5)
-    odds = log_odds(probabilities)
-    expected = np.where(odds < 0, odds * (0.5 if shrunk else 1), odds) - 0.5
-    found = log_odds(score_blocks(policy, probabilities, page, p_article))
-    assert np.diff(found) == pytest.approx(np.diff(expected), abs=1e-4)

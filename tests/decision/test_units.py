@@ -15,7 +15,7 @@ from blockml.decision.decide import decide, with_threshold
 from blockml.decision.policy import DecisionPolicy, PolicyColumns
 from blockml.decision.prediction import Draft, Prediction
 from blockml.decision.remarks import completed_remark, cut_remark
-from blockml.decision.rules import UNITS, apply_rules
+from blockml.decision.rules import UNITS, apply_in_order
 from blockml.decision.units import mean_over_units, pooled_units
 from blockml.extractors.matrix import page_matrix
 from blockml.features.page_context import PageContext
@@ -31,7 +31,7 @@ def complete(outline: Outline, scores: Scores, probabilities: Scores, threshold:
     """Return the blocks that scores keep, with their units completed."""
     policy = DecisionPolicy("expected_f1", threshold=threshold)
     found = Draft(policy, outline, Prediction(probabilities), scores, scores >= np.float32(threshold))
-    apply_rules(UNITS, found)
+    apply_in_order(UNITS, found)
     return found
 
 

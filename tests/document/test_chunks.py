@@ -331,3 +331,29 @@ def test_a_listing_in_a_heading_is_in_its_chunk() -> None:
     result = extracted("<h3>The cat sat on the mat. <pre><code>x\n\ny z</code></pre></h3><p>b")
     assert [chunk.text for chunk in result.chunks(12)] == ["The cat sat", "on the mat.", "x\n\ny z\nb"]
     assert (result.document.children[0].first, result.document.children[0].last) == (0, 1)
+
+
+@pytest.mark.parametrize("label", ["Run this:", "Warning"])
+@pytest.mark.parametrize(
+    "around", ["{}", "<ol><li>{}</li><li>Next step is here.</li></ol>", "<blockquote>{}</blockquote>"]
+)
+@pytest.mark.parametrize("n_lines", [1, 4, 16, 40])
+def test_no_chunk_ends_with_what_announces_the_next_one(label: str, around: str, n_lines: int) -> None:
+    """A line that announces code and a label such as "Warning" are in the chunk of what follows, also in an item."""
+    code = f"<p>{label}</p><pre>{('run one step' + chr(10)) * n_lines}</pre>"
+    for n_before in range(20, 320, 50):
+        text = ("The mill above the weir was rebuilt. " * 9)[:n_before]
+        result = extracted(f"<h1>Mills</h1><p>{text}</p>{around.format(code)}<p>After that, all is well.")
+        for form in ("text", "markdown"):
+            chunks = result.chunks(300, format=form)
+            assert all(len(chunk.text) <= 300 for chunk in chunks)
+            assert not any(chunk.text.rstrip().endswith(label) for chunk in chunks)
+
+
+def test_a_heading_without_text_is_with_the_section_below_it() -> None:
+    """It is not the end of the chunk before, but for one that is the end of the page."""
+    text = f"<p>{WORDS * 3}"
+    result = extracted(f"<h1>All</h1>{text}<h2>One</h2>{text}<h2>Two</h2><h2>Three</h2>{text}<h2>Four</h2>")
+    chunks = [chunk.text for chunk in result.chunks(300, format="markdown")]
+    assert [text for text in chunks if text.endswith("## Two")] == []
+    assert any("## Two\n\n## Three" in text for text in chunks)

@@ -390,3 +390,12 @@ def test_titles_of_drawings_are_not_the_headline() -> None:
         blockml.extract(f"{page.replace('</h1>', 'Deep ponds</h1>')}<p>The pond is deep.").metadata.title
         == "Deep ponds"
     )
+
+
+def test_a_byline_in_the_kept_text_is_read() -> None:
+    """Far from the headline it is known by the kept text; several alike are those of readers."""
+    text = "Cats rule the world, and nobody has ever asked them whether they like it at all. " * 3
+    menu = "".join(f"<p><a href=/{number}>Section {number}</a>" for number in range(60))
+    html = f"<h1>Cats rule</h1>{menu}<div><p>{text}<p>{text}<p>{{}}</div>"
+    assert blockml.extract(html.format("By Ann Miller")).metadata.authors == ("Ann Miller",)
+    assert blockml.extract(html.format("Posted by Ann Miller<p>Yes!<p>Posted by Bo Lee")).metadata.authors == ()
