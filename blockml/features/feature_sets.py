@@ -20,12 +20,14 @@ from pathlib import Path
 from blockml.errors import UnknownNameError, UsageError, check_name
 from blockml.features import (
     container,
+    density,
     kim2013,
     metadata,
     position,
     repetition,
     site_pages,
     structure,
+    text,
     vocabulary,
     votes,
 )
@@ -112,7 +114,19 @@ SHIPPED_HASHES: Mapping[str, str] = {
 #: Base columns by name.
 COLUMNS: Mapping[str, Column] = {
     column.name: column
-    for family in (kim2013, votes, site_pages, position, structure, container, vocabulary, repetition, metadata)
+    for family in (
+        density,
+        kim2013,
+        votes,
+        site_pages,
+        text,
+        position,
+        structure,
+        container,
+        vocabulary,
+        repetition,
+        metadata,
+    )
     for column in family.COLUMNS
 }
 _NAME = re.compile(r"(?P<base>[a-z0-9]+)_(?P<offset>0|[mp]\d{1,4})(?:=(?P<value>\w+))?")

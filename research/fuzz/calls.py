@@ -23,7 +23,7 @@ from blockml._kernel.protocol import Addresses
 from blockml.errors import ModelFormatError
 from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor
-from blockml.features.kim2013 import word_density
+from blockml.features.density import word_density
 from blockml.metadata.metadata import page_metadata
 from blockml.model.model_file import load_model
 from blockml.parsing import segment

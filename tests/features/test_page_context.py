@@ -21,6 +21,7 @@ from blockml.features import (
     position,
     repetition,
     structure,
+    text,
     vocabulary,
 )
 from blockml.features.ancestor_words import ancestor_words
@@ -35,7 +36,7 @@ from tests.strategies import messy_html, path_of
 
 COLUMNS = feature_set("page").columns
 FAMILIES: tuple[Family, ...] = (
-    position.text,
+    text.text,
     position.position,
     position.around,
     structure.path,

@@ -21,8 +21,8 @@ import blockml
 from blockml import _kernel
 from blockml.extractors import trained
 from blockml.features import COLUMNS, FEATURE_SETS, FeatureSet, kernel_tables, keywords, matrix
+from blockml.features.density import word_density
 from blockml.features.keywords import ATTRIBUTES, KEYWORDS, keyword_bits
-from blockml.features.kim2013 import word_density
 from blockml.features.page_context import PageContext
 from blockml.features.structure import FAR
 from blockml.features.vocabulary import ROLE_BITS, ROLES, role_bits

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.features.page_context import PageContext
-from blockml.features.position import text
+from blockml.features.text import text
 
 ZEROS = ("linkedwords", "linkshare", "digits", "capitals", "ideographs", "clauses", "clauserate", "endsclause")
 

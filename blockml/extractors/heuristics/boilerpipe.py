@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.extractors.base import Extractor, Traits, parameter
-from blockml.features.kim2013 import link_density, word_density, wrapped_lines
+from blockml.features.density import link_density, word_density, wrapped_lines
 from blockml.page import Blocks, Nodes, Page
 from blockml.parsing.limits import ParsingOptions
 from blockml.parsing.segmentation import PROFILES

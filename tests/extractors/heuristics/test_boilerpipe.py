@@ -26,7 +26,7 @@ from blockml.extractors.heuristics.boilerpipe import (
     rows_of,
     words_rules,
 )
-from blockml.features.kim2013 import word_density
+from blockml.features.density import word_density
 from blockml.page import Page
 from tests.strategies import messy_html, path_of
 
