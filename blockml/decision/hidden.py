@@ -45,7 +45,7 @@ _LINK_LEVELS = 4  # levels above a text on which its link is looked for
 _NOSCRIPT = int(Flag.NOSCRIPT)
 #: What a message in ``noscript`` is about, and its maximum number of words.
 _JAVASCRIPT, _MAX_MESSAGE = lazy_pattern(r"java\s?script", re.IGNORECASE), 60
-_FIELD = "textarea"
+_FIELD, _HIDDEN_SOURCE = "textarea", int(Flag.HIDDEN | Flag.PREFORMATTED)
 #: Shares of the words of the text that an element, and all elements hidden in one way, have at most to be removed.
 _MAX_SHARE = 0.3
 
@@ -135,14 +135,16 @@ def _about_scripts(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool
 
 
 def _sources(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return (n_blocks,) the kept texts of fields half of whose sequences of three words are content elsewhere.
+    """Return (n_blocks,) the kept sources half of whose sequences of three words are content elsewhere.
 
-    Editors and highlighters keep the source of what they show in a ``textarea``.
+    Editors and highlighters keep the source of what they show in a ``textarea``; some sites have an article in a hidden
+    ``pre`` once more, as Markdown that a button copies.
     """
-    found = np.zeros(len(kept), dtype=bool)
-    if _FIELD not in page.nodes.names:
+    found, inside = np.zeros(len(kept), dtype=bool), (page.blocks.flags & _HIDDEN_SOURCE) == _HIDDEN_SOURCE
+    if _FIELD in page.nodes.names:
+        inside |= page.nodes.innermost(page.nodes.indices(_FIELD), page.blocks.node) >= 0
+    elif not np.count_nonzero(inside):
         return found
-    inside = page.nodes.innermost(page.nodes.indices(_FIELD), page.blocks.node) >= 0
     texts = page.blocks.texts
     rows = (inside & (kept | content)).nonzero()[0].tolist()
     own = [_sequences([texts[row]]) for row in rows]

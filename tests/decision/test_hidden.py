@@ -101,6 +101,13 @@ def test_reasons_and_records_name_it() -> None:
     assert (block["kept"], block["reason"], block["hidden"]) == (False, "hidden", "attribute")
 
 
+def test_a_hidden_source_of_the_text_goes() -> None:
+    """An article that a hidden ``pre`` has once more as Markdown is read once, although it is half of the text."""
+    source = f"# {TEXT.removeprefix('<p>').strip()}"
+    assert removed(f"{TEXT}<pre hidden>{source}</pre>") == [source]
+    assert removed(f"<p>Loading<pre hidden>{source}</pre>") == []
+
+
 def test_messages_about_scripts_go() -> None:
     """A request to enable JavaScript goes beside other text, and other text of ``noscript`` stays."""
     message = "Please enable JavaScript to see this page."
