@@ -45,7 +45,7 @@ _LINK_LEVELS = 4  # levels above a text on which its link is looked for
 _NOSCRIPT = int(Flag.NOSCRIPT)
 #: What a message in ``noscript`` is about, and its maximum number of words.
 _JAVASCRIPT, _MAX_MESSAGE = lazy_pattern(r"java\s?script", re.IGNORECASE), 60
-_FIELD, _HIDDEN_SOURCE = "textarea", int(Flag.HIDDEN | Flag.PREFORMATTED)
+_FIELD, _HIDDEN, _HIDDEN_SOURCE = "textarea", int(Flag.HIDDEN), int(Flag.HIDDEN | Flag.PREFORMATTED)
 #: Shares of the words of the text that an element, and all elements hidden in one way, have at most to be removed.
 _MAX_SHARE = 0.3
 
@@ -140,11 +140,12 @@ def _sources(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) ->
     Editors and highlighters keep the source of what they show in a ``textarea``; some sites have an article in a hidden
     ``pre`` once more, as Markdown that a button copies.
     """
-    found, inside = np.zeros(len(kept), dtype=bool), (page.blocks.flags & _HIDDEN_SOURCE) == _HIDDEN_SOURCE
-    if _FIELD in page.nodes.names:
-        inside |= page.nodes.innermost(page.nodes.indices(_FIELD), page.blocks.node) >= 0
-    elif not np.count_nonzero(inside):
+    found, has_fields = np.zeros(len(kept), dtype=bool), _FIELD in page.nodes.names
+    if not has_fields and not page.blocks.any_flag(_HIDDEN):  # the usual case
         return found
+    inside = (page.blocks.flags & _HIDDEN_SOURCE) == _HIDDEN_SOURCE
+    if has_fields:
+        inside |= page.nodes.innermost(page.nodes.indices(_FIELD), page.blocks.node) >= 0
     texts = page.blocks.texts
     rows = (inside & (kept | content)).nonzero()[0].tolist()
     own = [_sequences([texts[row]]) for row in rows]
