@@ -62,8 +62,7 @@ class DecisionPolicy:
     """Parameters of a decision; the defaults keep every block whose score reaches 0.5.
 
     Penalties are subtracted from log odds. Fields after ``threshold`` apply to the rule ``expected_f1`` only, except
-    for the three penalties of blocks and the two probabilities of comments, which any model with the needed predictors
-    may use.
+    for the two probabilities of comments, which any model with block types uses, and ``hidden``.
 
     Examples
     --------
