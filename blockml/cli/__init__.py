@@ -49,7 +49,7 @@ _COMMANDS: Mapping[str, tuple[str, str]] = {
     "model": ("models", "show or check a model file"),
     "models": ("listing", "list the released models"),
     "extractors": ("listing", "list the untrained extractors"),
-    "features": ("listing", "list feature columns, or count tags in labelled pages"),
+    "features": ("listing", "list feature columns"),
     "datasets": ("listing", "list the layouts of labelled pages, or check their gold"),
     "templates": ("templates", "cluster pages by template, learn and extract templates, find menus"),
 }
