@@ -138,7 +138,9 @@ class Outline:
     def range_in(self, element: int) -> tuple[int, int]:
         """Return the first block of an element, and one past the last; equal without blocks."""
         owner = self.page.blocks.node
-        return int(owner.searchsorted(element)), int(owner.searchsorted(self.page.nodes.end.item(element)))
+        # Of the same type: numpy would convert the whole column for a number of Python.
+        first, after = owner.searchsorted(np.array((element, self.page.nodes.end.item(element)), owner.dtype)).tolist()
+        return first, after
 
     def line_element(self, node: int) -> int:
         """Return the nearest element, the node itself or around it, that starts a new line; 0 without one."""

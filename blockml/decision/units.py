@@ -224,12 +224,14 @@ def complete_captions(page: Draft) -> None:
     if figure is None:
         return
     captions = page.outline.page.nodes.indices("figcaption")
+    if not len(captions):
+        return
+    n_words, n_kept = _before(page.words), _before(page.words * page.kept)  # a figure may have thousands of captions
     for first, after in zip(*(bounds.tolist() for bounds in page.outline.blocks_in(captions)), strict=True):
         if first < after and figure[first] >= 0 and not page.is_kept(first, after):
-            body = slice(*page.outline.range_in(figure.item(first)))
-            own, kept = page.words[first:after], page.words[body] * page.kept[body]
-            n_kept = np.add.reduce(kept) - np.add.reduce(own * page.kept[first:after])
-            if 2 * n_kept > np.add.reduce(page.words[body]) - np.add.reduce(own):
+            start, end = page.outline.range_in(figure.item(first))
+            own, kept = n_words[after] - n_words[first], n_kept[after] - n_kept[first]
+            if 2 * (n_kept[end] - n_kept[start] - kept) > n_words[end] - n_words[start] - own:
                 page.keep_range(first, after, Reason.KEPT_WITH_VALUE)
 
 
@@ -282,7 +284,7 @@ def complete_headings(page: Draft) -> None:
     """Keep headings above kept text, and likely text below kept headings; remove headings without text.
 
     The first heading may be left out: it is the title. A heading without text stays if it is a link, whose text is
-    elsewhere, or a title.
+    elsewhere, a title, or as long as a text.
     """
     heading, starts, threshold = page.outline.unit(UnitKind.HEADING), page.outline.section_starts, page.threshold
     if heading is None or not len(starts):

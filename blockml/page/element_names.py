@@ -48,7 +48,8 @@ def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
             held = nodes.attributes[node]
             if names.in_class.search(held.get("class") or "") or names.in_id.match(held.get("id") or ""):
                 after = int(nodes.end[node])
-                first, last = owner.searchsorted((node, after))
+                # Of the same type: numpy would convert the whole column for numbers of Python.
+                first, last = owner.searchsorted(np.array((node, after), owner.dtype))
                 found[first:last] = True
     return found
 
