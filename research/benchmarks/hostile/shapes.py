@@ -227,6 +227,9 @@ SHAPES: Mapping[str, Callable[[int], bytes]] = {
     "name of a placeholder": _repeated(f"{_TEXT}<img src='", "-lazy", f"'>{_TEXT}"),
     "sources and pictures": _halves(f"{_TEXT}<picture>", "<source>", "<img src=data:x>", f"</picture>{_TEXT}"),
     "captions and pictures": _halves(f"{_TEXT}<figure>", "<figcaption></figcaption>", "<img src={}>", _TEXT),
+    "captions of one table": _repeated(
+        f"{_TEXT}<figure><table><tr><td>{_TEXT}</table>", "<figcaption>One two</figcaption>", f"</figure>{_TEXT}"
+    ),
     "pictures, all different": lambda size: "".join(f"<p>w<img src={i}.jpg>" for i in range(size // 20)).encode(),
     "links around pictures": lambda size: (
         f"{_TEXT}<div>{''.join(f'<a href=/{i}><img src={i}.jpg></a>' for i in range(size // 36))}</div>{_TEXT}".encode()
