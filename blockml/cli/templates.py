@@ -411,7 +411,7 @@ def _write_view(
     arguments: argparse.Namespace, pages: tuple[Page, Page], trees: tuple[Tree, Tree], rows: list[dict[str, object]]
 ) -> None:
     from blockml.reports.siteviews import write_pair_view  # needs an optional package
-    from blockml.templates.distances.pairs import mapped_elements
+    from blockml.templates.distances.rtdm import mapped_elements
 
     elements = [np.flatnonzero(page.nodes.tag != 0) for page in pages]
     by_edits = mapped_elements(sketch(pages[0]), sketch(pages[1]))

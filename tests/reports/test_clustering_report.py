@@ -75,7 +75,7 @@ def result_of(
     counts, edges = np.histogram(matrix[np.triu_indices(n, 1)], 20, (0, 1))
     return {
         "distance": "cp",
-        "settings": {"with_text": False},
+        "settings": {"cutoff": None},
         "threshold": 0.45,
         "threshold_source": "gap",
         "command": "blockml templates cluster pages",
@@ -229,7 +229,7 @@ def test_the_report_says_how_it_was_made(report: html.HtmlElement) -> None:
     assert dict(zip(names, values, strict=True)) == {
         "blockml": "1.2.3",
         "distance": "cp",
-        "with text": "False",
+        "cutoff": "None",
         "time for distances": "1.23 s",
     }
     table = report.get_element_by_id("indices").find(".//table")

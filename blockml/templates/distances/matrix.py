@@ -12,6 +12,7 @@ from blockml.errors import UsageError, check_name
 from blockml.page import Page
 from blockml.progress import ProgressCallback, ignore_progress
 from blockml.templates.distances.base import Matrix, Metric
+from blockml.templates.distances.rtdm import RestrictedTopDownMapping
 from blockml.templates.distances.sets import (
     CommonPaths,
     CommonPathShingles,
@@ -20,7 +21,6 @@ from blockml.templates.distances.sets import (
     TagVector,
 )
 from blockml.templates.distances.sketches import PageSketch, sketch
-from blockml.templates.distances.trees import RestrictedTopDownMapping
 
 #: Distances by name with their default settings; ``METRICS["cps"].using(q=4)`` changes a setting.
 METRICS: Mapping[str, Metric[Any]] = MappingProxyType(
@@ -54,8 +54,8 @@ def distance(a: Page | PageSketch, b: Page | PageSketch, metric: str = "cp", **s
         [0, 1], or ``tv`` (tag counts), unbounded.
     **settings
         ``q`` (``cps``: 3, ``ctss``: 8), shingle length; ``norm`` (``rtdm``: ``"sum"``, ``"max"`` or None, the number
-        of edits); ``with_text`` (``rtdm``), whether texts are nodes; ``cutoff`` (``rtdm``), above which a distance is
-        ``inf``; ``max_nodes`` (``rtdm`` and ``lcts``), the largest page accepted.
+        of edits); ``cutoff`` (``rtdm``), above which a distance is ``inf``; ``max_nodes`` (``rtdm`` and ``lcts``), the
+        largest page accepted.
 
     Notes
     -----

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,8 @@ _Column = NDArray[np.int32]
 class PageSketch:
     """Elements of a page in document order (pre-order), as columns.
 
-    Takes about 20 bytes per node, so thousands fit in memory and one is cheap to send to another process. ``n`` is the
-    number of elements, ``m`` of texts.
+    Takes about 12 bytes per element, so thousands fit in memory and one is cheap to send to another process. ``n`` is
+    the number of elements.
     """
 
     #: Distinct names: the element's name, in a sketch with classes followed by its class tokens after spaces
@@ -32,8 +32,6 @@ class PageSketch:
     tag: _Column  #: (n,) index into ``names``
     parent: _Column  #: (n,) index of the parent element; -1 for a root
     end: _Column  #: (n,) index one past the element's last descendant
-    text_parent: _Column  #: (m,) element that contains each text; -1 outside of elements
-    text_place: _Column  #: (m,) number of elements that begin before each text
     classes: bool  #: Whether names include class tokens
     fingerprint: bytes  #: Digest of all columns: pages with equal fingerprints have distance 0 in any metric
 
@@ -56,32 +54,6 @@ class PageSketch:
     def elements(self) -> tuple[str, ...]:
         """Return the element's name, without classes, of each of ``names``."""
         return tuple(name.partition(" ")[0] for name in self.names)
-
-
-class TagTree(NamedTuple):
-    """Tree in pre-order, the input of a tree distance."""
-
-    codes: Codes  #: (n,) code of each node's name
-    parent: NDArray[np.int64]  #: (n,) index of the parent; -1 for a root
-    size: NDArray[np.int64]  #: (n,) nodes of each subtree, its root included
-
-    @classmethod
-    def of(cls, page: PageSketch, *, with_text: bool = False) -> TagTree:
-        """Build the tree of a page's elements and, with ``with_text``, of its texts as leaves of one name."""
-        n, m = len(page), len(page.text_place)
-        size = page.end - np.arange(n)
-        if not with_text:
-            return cls(page.codes(), page.parent.astype(np.int64), size.astype(np.int64))
-        element_at = np.arange(n) + np.searchsorted(page.text_place, np.arange(n), side="right")
-        text_at = np.arange(m) + page.text_place
-        # Index -1, the parent of a root, finds the appended entry.
-        parents = np.append(element_at, -1)
-        texts_before = np.concatenate([[0], np.bincount(page.text_parent + 1, minlength=n + 1)[1:].cumsum()])
-        tree = cls(np.empty(n + m, np.uint64), np.empty(n + m, np.int64), np.ones(n + m, np.int64))
-        tree.codes[element_at], tree.codes[text_at] = page.codes(), stable_hash64(["#text"])[0]
-        tree.parent[element_at], tree.parent[text_at] = parents[page.parent], parents[page.text_parent]
-        tree.size[element_at] = size + texts_before[page.end] - texts_before[:-1]
-        return tree
 
 
 def sketch(page: Page, *, classes: bool = False) -> PageSketch:
@@ -110,14 +82,7 @@ def sketch(page: Page, *, classes: bool = False) -> PageSketch:
         names, tag = _names_with_classes(nodes, np.flatnonzero(is_element).tolist())
     else:
         names, tag = nodes.names[1:], nodes.tag[is_element] - np.int32(1)
-    is_text = ~is_element
-    columns = (
-        tag,
-        number[nodes.parent[is_element]],
-        before[nodes.end[is_element]],
-        number[nodes.parent[is_text]],
-        before[:-1][is_text],
-    )
+    columns = tag, number[nodes.parent[is_element]], before[nodes.end[is_element]]
     digest = hashlib.blake2b(digest_size=16)
     for part in ("\0".join(names).encode("utf-8", "surrogatepass"), *(column.tobytes() for column in columns)):
         digest.update(len(part).to_bytes(8, "little"))

@@ -90,15 +90,15 @@ def sequence_distance(a: Page, b: Page) -> float:
     return 1 - table[-1][-1] / max(len(first), len(second)) if first or second else 0.0
 
 
-def forest(page: Page, *, with_text: bool = False) -> tuple[Tree, ...]:
+def forest(page: Page) -> tuple[Tree, ...]:
     """Return the trees of a page."""
 
     def tree(node: int) -> Tree:
-        below = [child for child in children(page.nodes, node) if with_text or page.nodes.name(child) != "#text"]
+        below = [child for child in children(page.nodes, node) if page.nodes.name(child) != "#text"]
         return page.nodes.name(node), tuple(tree(child) for child in below)
 
     roots = children(page.nodes, -1)
-    return tuple(tree(root) for root in roots if with_text or page.nodes.name(root) != "#text")
+    return tuple(tree(root) for root in roots if page.nodes.name(root) != "#text")
 
 
 def size(trees: tuple[Tree, ...]) -> int:
@@ -119,7 +119,7 @@ def edits(a: tuple[Tree, ...], b: tuple[Tree, ...]) -> int:
     )
 
 
-def tree_distance(a: Page, b: Page, *, with_text: bool = False) -> float:
+def tree_distance(a: Page, b: Page) -> float:
     """Return the number of edits divided by the sum of both sizes."""
-    first, second = forest(a, with_text=with_text), forest(b, with_text=with_text)
+    first, second = forest(a), forest(b)
     return edits(first, second) / (size(first) + size(second)) if first or second else 0.0

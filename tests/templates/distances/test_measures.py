@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import blockml
 from blockml.errors import UnknownNameError, UsageError
 from blockml.parsing import Limits
-from blockml.templates.distances import METRICS, distance, distance_matrix, pairs, sketch
+from blockml.templates.distances import METRICS, distance, distance_matrix, rtdm, sketch
+from blockml.templates.distances.rtdm import _least_cost
 from blockml.templates.distances.sets import ELEMENTS
-from blockml.templates.distances.trees import _least_cost
 from tests.strategies import messy_html
 from tests.templates.distances import naive
 
@@ -111,11 +111,11 @@ def test_distances_equal_plain_python(a: blockml.Page, b: blockml.Page, q: int) 
 
 
 @settings(max_examples=150)
-@given(_pages, _pages, st.booleans(), st.sampled_from([1, 3, 80]))
-def test_tree_distance_equals_trying_all(a: blockml.Page, b: blockml.Page, with_text: bool, wide: int) -> None:  # noqa: FBT001
+@given(_pages, _pages, st.sampled_from([1, 3, 80]))
+def test_tree_distance_equals_trying_all(a: blockml.Page, b: blockml.Page, wide: int) -> None:
     """The tree distance equals that of trying all mappings, when computed by rows and by arrays."""
-    with patch.object(pairs, "_WIDE", wide):
-        assert distance(a, b, "rtdm", with_text=with_text) == naive.tree_distance(a, b, with_text=with_text)
+    with patch.object(rtdm, "_WIDE", wide):
+        assert distance(a, b, "rtdm") == naive.tree_distance(a, b)
 
 
 @settings(max_examples=40)
@@ -147,7 +147,7 @@ def test_a_cutoff_hides_the_large_distances(
     """Distances up to the cutoff are exact and larger ones infinite, even if pages share discarded subtrees."""
     exact = distance_matrix(pages, "rtdm", norm=norm)
     for cutoff in (share * exact.max(), exact.max(), *exact[0], 1e308, inf):
-        with patch.object(pairs, "_WIDE", wide):
+        with patch.object(rtdm, "_WIDE", wide):
             matrix = distance_matrix(pages, "rtdm", norm=norm, cutoff=cutoff)
         assert (matrix[exact <= cutoff] == exact[exact <= cutoff]).all()
         assert (matrix[exact > cutoff] == inf).all()
@@ -169,8 +169,8 @@ def test_a_cutoff_gives_up_inside_trees() -> None:
 @pytest.mark.parametrize("wide", [1, 80])
 def test_known_costs_are_reused(wide: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pair given up at a low limit is computed again for a higher one, and kept costs may be discarded."""
-    monkeypatch.setattr(pairs, "_WIDE", wide)
-    known = pairs.Mappings()
+    monkeypatch.setattr(rtdm, "_WIDE", wide)
+    known = rtdm.Mappings()
     first = known.add([1, 2, 3], [11, 12, 13], [1, 1, 3], [[], [], [0, 1]])
     second = known.add([2, 4, 5], [12, 14, 13], [1, 1, 3], [[], [], [0, 1]])
     assert first == [0, 1, 2]
@@ -178,7 +178,7 @@ def test_known_costs_are_reused(wide: int, monkeypatch: pytest.MonkeyPatch) -> N
     root, other = (2,), (4,)
     for limit, expected in ((0, inf), (1, inf), (2, 2), (1, inf), (inf, 2)):
         assert known.cost(root, other, limit) == expected
-        with patch.object(pairs, "_MAX_COSTS", 0):
+        with patch.object(rtdm, "_MAX_COSTS", 0):
             assert known.cost(other, root, limit) == expected
 
 
@@ -214,14 +214,6 @@ def test_content_after_the_end() -> None:
     assert (sketch(two).parent == -1).sum() == 2
     assert distance(one, two, "rtdm", norm=None) == 2  # html and div
     assert naive.edits(naive.forest(one), naive.forest(two)) == 2
-
-
-def test_texts_count_only_on_request() -> None:
-    """With with_text, texts are leaves that all have the same name."""
-    one, two = blockml.parse("<p>a<b>c</b></p>"), blockml.parse("<p><b>other</b></p>")
-    assert distance(one, two, "rtdm", norm=None) == 0
-    assert distance(one, two, "rtdm", norm=None, with_text=True) == 1
-    assert distance(one, two, "rtdm", with_text=True) == 1 / (6 + 1 + 7 - 1)
 
 
 def test_classes_distinguish_equal_names() -> None:
@@ -271,9 +263,8 @@ def test_large_pages_are_refused_even_if_equal() -> None:
         ("cps", {"k": 3}, "choose one of: q"),
         ("cp", {"q": 3}, "none is available"),
         ("lcts", {"norm": "sum"}, "choose one of: max_nodes"),
-        ("rtdm", {"q": 3}, "choose one of: cutoff, max_nodes, norm, with_text"),
+        ("rtdm", {"q": 3}, "choose one of: cutoff, max_nodes, norm"),
         ("rtdm", {"norm": "mean"}, "unknown norm 'mean'; choose one of: None, max, sum"),
-        ("rtdm", {"with_text": "yes"}, "with_text must be True or False"),
         ("rtdm", {"cutoff": -0.1}, "cutoff must be None or a non-negative number"),
         ("rtdm", {"cutoff": float("nan")}, "cutoff must be None or a non-negative number"),
         ("rtdm", {"max_nodes": 0}, "max_nodes must be a positive integer"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 import blockml
 from blockml.page import Page
 from blockml.templates.distances import distance, sketch
-from blockml.templates.distances.pairs import mapped_elements
+from blockml.templates.distances.rtdm import mapped_elements
 from tests.strategies import messy_html
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.page import Nodes
 from blockml.templates.distances import METRICS, PageSketch, sketch
-from blockml.templates.distances.sketches import TagTree, path_codes, run_codes, tag_sequence
+from blockml.templates.distances.sketches import path_codes, run_codes, tag_sequence
 from blockml.text.sketches import stable_hash64
 from tests.strategies import messy_html, path_of
 from tests.templates.distances import naive
@@ -26,7 +26,7 @@ PAGE = """<body class="page page-12"><div class="b  a"><br class="c"><p>one <b>t
 @settings(max_examples=40)
 @given(messy_html)
 def test_columns_are_those_of_the_elements(html: str) -> None:
-    """Names, parents and ends are those of the nodes, and texts keep their places."""
+    """Names, parents and ends are those of the nodes."""
     nodes = blockml.parse(html).nodes
     page = sketch(blockml.parse(html))
     kept = naive.elements(nodes)
@@ -36,19 +36,8 @@ def test_columns_are_those_of_the_elements(html: str) -> None:
         below = [other for other in kept if node in path_of(nodes, other)]
         assert page.end[number] - number == len(below)
     assert page.depths().tolist() == [len(path_of(nodes, node)) - 1 for node in kept]
-    for column in (page.tag, page.parent, page.end, page.text_parent, page.text_place):
+    for column in (page.tag, page.parent, page.end):
         assert column.dtype == np.int32
-
-
-@settings(max_examples=60)
-@given(messy_html)
-def test_a_tree_with_texts_is_the_tree_of_the_page(html: str) -> None:
-    """A tree with texts has the columns of the page's nodes."""
-    nodes = blockml.parse(html).nodes
-    tree = TagTree.of(sketch(blockml.parse(html)), with_text=True)
-    assert tree.parent.tolist() == nodes.parent.tolist()
-    assert tree.size.tolist() == (nodes.end - np.arange(len(nodes))).tolist()
-    assert tree.codes.tolist() == stable_hash64(nodes.names)[nodes.tag].tolist()
 
 
 @settings(max_examples=60)
@@ -123,12 +112,18 @@ def test_sketches_can_be_pickled() -> None:
 
 
 def test_fingerprints_distinguish_structures() -> None:
-    """Fingerprints ignore texts and attributes, but not the places of texts."""
+    """Fingerprints ignore texts, their places and attributes, but not names and nesting."""
     prints = [
         sketch(blockml.parse(html)).fingerprint
-        for html in ("<p>a<b>c</b></p>", "<p id=x>other<b>text</b></p>", "<p><b>c</b>a</p>", "<p>a<i>c</i></p>")
+        for html in (
+            "<p>a<b>c</b></p>",
+            "<p id=x>other<b>text</b></p>",
+            "<p><b>c</b>a</p>",
+            "<p>a<i>c</i></p>",
+            "<p></p><b></b>",
+        )
     ]
-    assert prints[0] == prints[1]
+    assert prints[0] == prints[1] == prints[2]
     assert len(set(prints)) == 3
 
 
@@ -170,6 +165,5 @@ def test_a_page_of_only_texts() -> None:
     )
     text_only = sketch(type(page)(**{name: getattr(page, name) for name in page.__slots__} | {"nodes": nodes}))
     assert len(text_only) == 0
-    assert TagTree.of(text_only, with_text=True).parent.tolist() == [-1, -1]
     for metric in METRICS.values():
         metric.prepare(text_only)
