@@ -1,12 +1,11 @@
 """Detect templates by mapping the DOM trees of a site's pages to each other (Alarte et al. 2014)."""
 
 from blockml.templates.mapping.etdm import MATCHINGS, map_trees
-from blockml.templates.mapping.similarity import EQUALITIES, NodeEquality, similarities, similarity
+from blockml.templates.mapping.similarity import EQUALITIES, NodeEquality
 from blockml.templates.mapping.template import (
     MAJORITY,
     PageTemplate,
     content_blocks,
-    content_text_nodes,
     learnt_tree,
     main_container,
     membership,
@@ -17,7 +16,6 @@ from blockml.templates.mapping.template import (
 from blockml.templates.mapping.tree import Tree, tree_of
 
 __all__ = [
-    "EQUALITIES", "MAJORITY", "MATCHINGS", "NodeEquality", "PageTemplate", "Tree", "content_blocks",
-    "content_text_nodes", "learnt_tree", "main_container", "map_trees", "membership", "page_template", "similarities",
-    "similarity", "template_html", "template_share", "tree_of",
+    "EQUALITIES", "MAJORITY", "MATCHINGS", "NodeEquality", "PageTemplate", "Tree", "content_blocks", "learnt_tree",
+    "main_container", "map_trees", "membership", "page_template", "template_html", "template_share", "tree_of",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UsageError, check_name
+from blockml.errors import check_name
 from blockml.templates.mapping.similarity import EQUALITIES, NodeComparison, NodeEquality, Side
 from blockml.templates.mapping.tree import Tree
 
@@ -36,9 +36,6 @@ MAX_BAND_PAIRS = 1_000_000
 #: Maximum number of pairs for which single scores are faster than arrays. Our choice.
 _FEW_PAIRS = 24
 
-#: Children above which a node is very wide (authors' public implementation).
-_WIDE = 200
-
 #: Base of rolling hashes, any odd number; this one is 2**64 divided by the golden ratio.
 _BASE = 0x9E3779B97F4A7C15
 
@@ -47,19 +44,14 @@ _Index = NDArray[np.intp]
 
 
 def map_trees(
-    a: Tree,
-    b: Tree,
-    equality: str | NodeEquality = EQUALITIES["hybex"],
-    *,
-    matching: str = "greedy",
-    group: int | None = None,
+    a: Tree, b: Tree, equality: str | NodeEquality = EQUALITIES["hybex"], *, matching: str = "greedy"
 ) -> NDArray[np.int32]:
     """Map one tree to another.
 
     The first roots are mapped if their names are equal. Of the children of a pair, the two most similar are mapped
     first, then the next two of the rest, while they are equal; ties go to the first in document order. Returns the
     (n_a,) rows of ``b`` that the rows of ``a`` are mapped to; -1 without one. Raises UnknownNameError for an unknown
-    equality or matching, and UsageError for ``group`` below 1.
+    equality or matching.
 
     Parameters
     ----------
@@ -70,9 +62,6 @@ def map_trees(
     matching
         ``greedy``, as above and in the public implementation, or ``optimal``: the matching of two lists of children
         with the largest sum of similarities. Lists too long to compare all pairs are always matched greedily.
-    group
-        Split the children of a very wide pair (one has more than 200 children, at least half of them with one name)
-        into runs of this length, and map only runs of the same number. 20 in the public implementation; off by default.
 
     Examples
     --------
@@ -83,13 +72,11 @@ def map_trees(
     [0, 1, 2, 3, -1, 5, 6]
     """
     check_name("matching", matching, MATCHINGS)
-    if group is not None and group < 1:
-        raise UsageError(f"group, the length of runs of children, must be at least 1, got {group}")
     partner = np.full(len(a), -1, dtype=np.int32)
     comparison = NodeComparison(a, b, equality)
     if not len(a) or not len(b) or a.name(0) != b.name(0):
         return partner
-    mapper = _Mapper(comparison, matching, group)
+    mapper = _Mapper(comparison, matching)
     same_below = _SameBelow(comparison)
     ends_a, ends_b = a.end.tolist(), b.end.tolist()
     waiting: _Pairs = [(0, 0)]
@@ -120,25 +107,14 @@ def _children(ends: list[int], first: int, stop: int) -> list[int]:
 class _Mapper:
     """Matches the children of two nodes."""
 
-    def __init__(self, comparison: NodeComparison, matching: str, group: int | None) -> None:
+    def __init__(self, comparison: NodeComparison, matching: str) -> None:
         self._comparison = comparison
         self._kinds_a, self._kinds_b = comparison.kinds()
         self._in_order = comparison.is_uniform
         self._is_optimal = matching == "optimal"
-        self._group = group
 
     def pairs(self, rows_a: list[int], rows_b: list[int]) -> _Pairs:
-        """Match two lists of siblings."""
-        step = self._group
-        if not step or not (_is_wide(self._comparison.a, rows_a) or _is_wide(self._comparison.b, rows_b)):
-            return self._by_kind(rows_a, rows_b)
-        found: _Pairs = []
-        for start in range(0, min(len(rows_a), len(rows_b)), step):
-            found += self._by_kind(rows_a[start : start + step], rows_b[start : start + step])
-        return found
-
-    def _by_kind(self, rows_a: list[int], rows_b: list[int]) -> _Pairs:
-        """Match two lists kind by kind, because rows of different kinds are never equal."""
+        """Match two lists of siblings kind by kind, because rows of different kinds are never equal."""
         if len(rows_a) == len(rows_b) == 1:
             return self._some(rows_a, rows_b) if self._kinds_a[rows_a[0]] == self._kinds_b[rows_b[0]] else []
         of_kind: dict[int, list[int]] = defaultdict(list)
@@ -178,11 +154,6 @@ class _Mapper:
         left, right, scores = left[equal], right[equal], scores[equal]
         best_first = np.lexsort((right, left, -scores))
         return _disjoint(zip(left[best_first].tolist(), right[best_first].tolist(), strict=True), n_most)
-
-
-def _is_wide(side: Side, rows: list[int]) -> bool:
-    """Return whether these are the children of a very wide node."""
-    return len(rows) > _WIDE and 2 * int(np.bincount(side.tag[rows]).max()) >= len(rows)
 
 
 def _disjoint(pairs: Iterable[tuple[int, int]], n_most: int) -> _Pairs:

@@ -68,7 +68,7 @@ EQUALITIES: Mapping[str, NodeEquality] = MappingProxyType(
     }
 )
 
-#: Scores of pairs that are equal for any weights, in increasing priority. Public functions return infinity.
+#: Scores of pairs that are equal for any weights, in increasing priority.
 _LOOK, _LOOK_IN_PLACE, _ID, _ALWAYS = 1e3, 2e3, 1e4, 1e5
 
 #: Rounding error of sums of decimal weights.
@@ -91,39 +91,20 @@ def equality_of(equality: str | NodeEquality) -> NodeEquality:
     return EQUALITIES[equality]
 
 
-def similarity(a: Tree, i: int, b: Tree, j: int, equality: str | NodeEquality = "hybex") -> float:
-    """Compute the similarity of two nodes: -inf if they can't be equal, inf if they are for any weights, else 0 to 5.
+class NodeComparison:
+    """Two trees under one equality, with common codes.
 
-    Roots with equal names, and bodies, are always equal, because pages of one template differ in length. ``equality``
-    is an argument of :func:`equality_of`.
+    Roots with equal names, and bodies, are always equal, because pages of one template differ in length. Scores are
+    -inf for nodes that can't be equal, and large numbers for those that are equal for any weights, so that sums can be
+    compared and an equal id outranks equal class names and attributes.
 
     Examples
     --------
     >>> import blockml
     >>> from blockml.templates.mapping.tree import tree_of
     >>> one, two = (tree_of(blockml.parse(f"<p class='{names}'>text")) for names in ("a b", "b"))
-    >>> one.name(3), round(similarity(one, 3, two, 3), 6), similarity(one, 2, two, 2)
-    ('p', 0.95, inf)
-    """
-    score = NodeComparison(a, b, equality).score(i, j)
-    return inf if score >= _LOOK else score
-
-
-def similarities(
-    a: Tree, rows_a: Sequence[int], b: Tree, rows_b: Sequence[int], equality: str | NodeEquality = "hybex"
-) -> NDArray[np.float64]:
-    """Compute the (len(rows_a), len(rows_b)) similarities of all pairs of rows; see :func:`similarity`."""
-    left = np.repeat(np.asarray(rows_a, dtype=np.intp), len(rows_b))
-    right = np.tile(np.asarray(rows_b, dtype=np.intp), len(rows_a))
-    scores = NodeComparison(a, b, equality).scores(left, right)
-    return np.where(scores >= _LOOK, inf, scores).reshape(len(rows_a), len(rows_b))
-
-
-class NodeComparison:
-    """Two trees under one equality, with common codes.
-
-    Scores are those of :func:`similarity` with large numbers instead of infinity, so that sums can be compared and an
-    equal id outranks equal class names and attributes.
+    >>> one.name(3), round(NodeComparison(one, two, "hybex").score(3, 3), 6)
+    ('p', 0.95)
     """
 
     def __init__(self, a: Tree, b: Tree, equality: str | NodeEquality) -> None:

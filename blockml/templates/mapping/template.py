@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.page import Flag, Nodes, Page
+from blockml.page import Flag, Page
 from blockml.page.subtrees import in_blocks, subtree_sums
 from blockml.parsing.segmentation import VOID
 from blockml.templates.mapping.etdm import map_trees
@@ -135,11 +135,6 @@ MAJORITY = 0.5
 #: Share of the remaining words in the main container. Our choice, following the remark of Alarte et al. (2014) that the
 #: main content is mostly in one place with much text.
 _MOST_WORDS = 0.8
-
-
-def content_text_nodes(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return an (n_nodes,) mask of the texts of blocks outside of the template, given as an (n_nodes,) mask."""
-    return _block_texts(page) & ~_per_node(page, in_template)
 
 
 def template_share(page: Page, in_template: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -278,21 +273,17 @@ _ACTIVE_ON: Mapping[str, frozenset[str]] = {
     "param": frozenset({"value"}),
 }
 
-_ABSOLUTE = re.compile(r"(?:https?|file)://[^\s]*", re.IGNORECASE)
 
-
-def template_html(template: PageTemplate, *, base_url: str | None = None, keep_styles: bool = False) -> str:
+def template_html(template: PageTemplate) -> str:
     """Write a template as a complete HTML page.
 
-    The head is new: encoding, title (empty if its text is not in the template), and what the options add. The body
-    contains the template's elements and texts. Texts that become adjacent because content between them is removed are
+    The head is new: encoding and title (empty if its text is not in the template). The body contains the template's
+    elements and texts. Texts that become adjacent because content between them is removed are
     separated by a space; frames are written as ``div``, raw text as ``pre``.
 
     The parser of the page restores the same tree, with exceptions: content after ``</body>`` or ``</html>`` moves to
     the end of the body, and names with unusual characters become ``span``. Other parsers may repair further errors,
-    such as text directly in a table or nested links. ``base_url``, the absolute http, https or file URL of the page
-    (else UsageError), makes relative links and images work. ``keep_styles`` links to the page's style sheets and keeps
-    ``style`` attributes, which may load images from elsewhere.
+    such as text directly in a table or nested links.
 
     Examples
     --------
@@ -304,22 +295,18 @@ def template_html(template: PageTemplate, *, base_url: str | None = None, keep_s
     <html><head><meta charset="utf-8"><title></title></head>
     <body><a href="/">Home &amp; more</a><p></p></body></html>
     """
-    if base_url is not None and not _ABSOLUTE.fullmatch(base_url):
-        raise UsageError(f"a base URL must be an absolute http, https or file URL, got {base_url!r}")
     nodes, inside = template.page.nodes, template.nodes
     root = next((node for node in range(min(1, len(nodes))) if inside[node]), None)
     bodies = np.flatnonzero(nodes.named({"body"}) & (nodes.parent == 0))
     body = int(bodies[0]) if len(bodies) else None
-    html_attributes = "" if root is None else _attributes("html", nodes.attributes[root], keep_styles=keep_styles)
-    body_attributes = "" if body is None else _attributes("body", nodes.attributes[body], keep_styles=keep_styles)
+    html_attributes = "" if root is None else _attributes("html", nodes.attributes[root])
+    body_attributes = "" if body is None else _attributes("body", nodes.attributes[body])
     return "".join(
         [
             f'<!DOCTYPE html>\n<html{html_attributes}><head><meta charset="utf-8">',
-            f'<base href="{escape(base_url)}">' if base_url else "",
             f"<title>{escape(_title(template), quote=False)}</title>",
-            *(_style_sheets(nodes) if keep_styles else ()),
             f"</head>\n<body{body_attributes}>",
-            *_written(template, body, keep_styles=keep_styles),
+            *_written(template, body),
             "</body></html>\n",
         ]
     )
@@ -335,17 +322,7 @@ def _title(template: PageTemplate) -> str:
     return " ".join(" ".join(nodes.texts[node] for node in range(first + 1, nodes.end[first]) if inside[node]).split())
 
 
-def _style_sheets(nodes: Nodes) -> Iterator[str]:
-    """Yield links to all style sheets of the page: sharing says nothing about how it looks."""
-    for node in nodes.indices("link").tolist():
-        values = nodes.attributes[node]
-        address = values.get("href", "")
-        if "stylesheet" in values.get("rel", "").lower().split() and _is_safe("href", address):
-            media = f' media="{escape(values["media"])}"' if "media" in values else ""
-            yield f'<link rel="stylesheet" href="{escape(address)}"{media}>'
-
-
-def _written(template: PageTemplate, body: int | None, *, keep_styles: bool) -> Iterator[str]:
+def _written(template: PageTemplate, body: int | None) -> Iterator[str]:
     """Yield the tags and texts of the body, in order."""
     nodes = template.page.nodes
     # Elements whose tags are already written; content after </html> has a separate root.
@@ -372,14 +349,14 @@ def _written(template: PageTemplate, body: int | None, *, keep_styles: bool) -> 
             after_text, after_start = text, ""
             continue
         legal = _RENAMED.get(name, name) if _NAME.fullmatch(name) else "span"
-        yield f"<{legal}{_attributes(name, nodes.attributes[node], keep_styles=keep_styles)}>"
+        yield f"<{legal}{_attributes(name, nodes.attributes[node])}>"
         after_text, after_start = "", legal
         if legal not in VOID:
             open_tags.append((int(nodes.end[node]), f"</{legal}>"))
     yield from (end for _, end in reversed(open_tags))
 
 
-def _attributes(element: str, attributes: Mapping[str, str], *, keep_styles: bool) -> str:
+def _attributes(element: str, attributes: Mapping[str, str]) -> str:
     """Return the passive attributes of an element."""
     forbidden = _ACTIVE_ON.get(element, frozenset())
     return "".join(
@@ -389,7 +366,7 @@ def _attributes(element: str, attributes: Mapping[str, str], *, keep_styles: boo
         and not name.startswith("on")
         and name not in _ACTIVE
         and name not in forbidden
-        and (keep_styles or name != "style")
+        and name != "style"
         and _is_safe(name, value)
     )
 
@@ -401,4 +378,4 @@ def _is_safe(name: str, value: str) -> bool:
     bare = _SKIPPED.sub("", value)
     if name in _ADDRESSES:
         return _SAFE_ADDRESS.match(bare) is not None
-    return not (_CODE.search(bare) if name == "style" else _CODE.match(bare))
+    return not _CODE.match(bare)

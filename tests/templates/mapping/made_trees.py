@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import blockml
 from blockml.templates.mapping import NodeEquality, Tree, tree_of
+from blockml.templates.mapping.similarity import NodeComparison
+
+#: Scores from this one on are those of nodes that are equal for any weights.
+MOST = 1e3
 
 #: The three pages of the worked example, whose template is the menu and the footer.
 KEY = (
@@ -36,6 +42,21 @@ class Item(NamedTuple):
         tree = tree_of(blockml.parse(f"{before}<{self.tag}>{inner}</{self.tag.split()[0]}>{after}"))
         # head, body, and the elements before it
         return tree, 3 + self.position
+
+
+def similarities(
+    a: Tree, rows_a: Sequence[int], b: Tree, rows_b: Sequence[int], equality: str | NodeEquality = "hybex"
+) -> NDArray[np.float64]:
+    """Return the (len(rows_a), len(rows_b)) scores of all pairs of rows, infinite for nodes that are always equal."""
+    left, right = np.repeat(np.array(rows_a, int), len(rows_b)), np.tile(np.array(rows_b, int), len(rows_a))
+    scores = NodeComparison(a, b, equality).scores(left, right)
+    return np.where(scores >= MOST, inf, scores).reshape(len(rows_a), len(rows_b))
+
+
+def similarity(a: Tree, i: int, b: Tree, j: int, equality: str | NodeEquality = "hybex") -> float:
+    """Return the score of two nodes, likewise."""
+    score = NodeComparison(a, b, equality).score(i, j)
+    return inf if score >= MOST else score
 
 
 def slow_similarity(a: Tree, i: int, b: Tree, j: int, equality: NodeEquality) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import blockml
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UnknownNameError
 from blockml.templates.mapping import EQUALITIES, MATCHINGS, NodeEquality, Tree, etdm, map_trees, tree_of
 from blockml.templates.mapping.similarity import NodeComparison
 from tests.strategies import messy_html
@@ -44,11 +44,11 @@ def test_greedy_mapping_against_all_pairs(pages: tuple[str, str], preset: str, t
 
 
 @settings(max_examples=100)
-@given(related, presets, matchings, st.sampled_from([None, 3]))
-def test_mappings_are_equal_top_down(pages: tuple[str, str], preset: str, matching: str, group: int | None) -> None:
+@given(related, presets, matchings)
+def test_mappings_are_equal_top_down(pages: tuple[str, str], preset: str, matching: str) -> None:
     """Mappings are one-to-one, parents of mapped nodes are mapped to each other, and mapped nodes are equal."""
     a, b = trees_of(*pages)
-    partner = map_trees(a, b, preset, matching=matching, group=group)
+    partner = map_trees(a, b, preset, matching=matching)
     mapped = np.flatnonzero(partner >= 0)
     assert partner.dtype == np.int32
     assert len(set(partner[mapped].tolist())) == len(mapped)
@@ -179,19 +179,6 @@ def test_content_after_the_root_is_mapped_too() -> None:
     assert map_trees(a, b).tolist() == [0, 1, 2, -1, 4, 5, 6]
 
 
-def test_wide_nodes_in_runs() -> None:
-    """A child of a wide node is compared only with children in the run of the same number."""
-    items = [f"<li title=t{i}>{i}" for i in range(240)]
-    a, b = trees_of("<ul>" + "".join(items), "<ul>" + "".join(items[30:]))
-    whole, grouped = map_trees(a, b), map_trees(a, b, group=20)
-    assert (whole >= 0).sum() == 4 + 2 * 210
-    for row in np.flatnonzero(grouped >= 0).tolist():
-        assert row < 4 or (row - 4) // 40 == (grouped[row] - 4) // 40
-    assert map_trees(a, b, group=240).tolist() == whole.tolist()
-    narrow_a, narrow_b = trees_of("<ul>" + "".join(items[:200]), "<ul>" + "".join(items[30:200]))
-    assert map_trees(narrow_a, narrow_b, group=20).tolist() == map_trees(narrow_a, narrow_b).tolist()
-
-
 def wide_trees() -> list[Tree]:
     """Return two trees with five thousand items each."""
     return trees_of(
@@ -268,5 +255,3 @@ def test_wrong_mappings_are_refused() -> None:
         map_trees(tree, tree, matching="best")
     with pytest.raises(UnknownNameError, match="hybex-old"):
         map_trees(tree, tree, "best")
-    with pytest.raises(UsageError, match="at least 1"):
-        map_trees(tree, tree, group=0)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import UnknownNameError, UsageError
-from blockml.templates.mapping import EQUALITIES, NodeEquality, similarities, similarity, tree_of
+from blockml.templates.mapping import EQUALITIES, NodeEquality, tree_of
 from blockml.templates.mapping.similarity import _place
 from tests.strategies import messy_html
-from tests.templates.mapping.made_trees import Item, slow_place, slow_similarity
+from tests.templates.mapping.made_trees import Item, similarities, similarity, slow_place, slow_similarity
 
 equalities = st.one_of(
     st.sampled_from(sorted(EQUALITIES)).map(EQUALITIES.__getitem__),
