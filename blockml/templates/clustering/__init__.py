@@ -12,7 +12,6 @@ from blockml.templates.clustering.linkage import (
     distance_histogram,
     find_subclusters,
     gap_threshold,
-    histogram_threshold,
     silhouette_threshold,
     single_linkage,
 )
@@ -22,6 +21,6 @@ from blockml.templates.clustering.minhash_linkage import minhash_linkage
 __all__ = [
     "PRESETS", "Clustering", "DistanceHistogram", "Embedding", "MedoidRun", "MedoidRuns", "Subclusters",
     "Threshold", "auto_threshold", "average_linkage", "distance_histogram", "find_subclusters", "gap_threshold",
-    "histogram_threshold", "k_medoids", "k_medoids_runs", "mds", "minhash_linkage",
+    "k_medoids", "k_medoids_runs", "mds", "minhash_linkage",
     "silhouette_threshold", "single_linkage",
 ]  # fmt: skip

@@ -292,28 +292,17 @@ def gap_threshold(
     >>> gap_threshold([[0, 0.25, 0.75], [0.25, 0, 0.875], [0.75, 0.875, 0]])
     0.5
     """
+    if not (min_low >= 0 and min_gap >= 0):
+        raise UsageError(f"min_low and min_gap must be non-negative, got {min_low} and {min_gap}")
     values = np.unique(between(as_distances(matrix)))
-    return _widest(values[:-1], values[1:], values, (min_low, min_gap), relative=relative)
-
-
-def histogram_threshold(
-    matrix: ArrayLike, bins: int = 100, *, min_low: float = 0.05, min_gap: float = 0.05, relative: bool = False
-) -> float | None:
-    """Return the middle of the longest run of empty bins of the histogram, from edge to edge.
-
-    Closest to the visual method of Gottron 2008. ``bins`` is the number of bins of :func:`distance_histogram`; for the
-    other arguments, the result and the errors see :func:`gap_threshold`.
-
-    Examples
-    --------
-    >>> histogram_threshold([[0, 0.25, 0.75], [0.25, 0, 0.95], [0.75, 0.95, 0]], bins=10)
-    0.5
-    """
-    counts, edges = distance_histogram(matrix, bins)
-    occupied = np.flatnonzero(counts)
-    low, high = edges[occupied[:-1] + 1], edges[occupied[1:]]
-    values = between(as_distances(matrix))
-    return _widest(low, high, values, (min_low, min_gap), relative=relative)
+    scale = values.max(initial=0.0) if relative else 1.0
+    least_low, least_gap = scale * min_low - _GAP_ROUNDING, scale * min_gap - _GAP_ROUNDING
+    widths = np.where(values[:-1] >= least_low, np.diff(values), -1.0)
+    if not len(widths) or widths.max() < max(least_gap, 0.0) or widths.max() <= 0:
+        return None
+    # Equal widths differ by rounding.
+    widest = int((widths >= widths.max() - _GAP_ROUNDING).argmax())
+    return float((values[widest] + values[widest + 1]) / 2)
 
 
 def silhouette_threshold(matrix: ArrayLike, *, min_silhouette: float = 0.5, max_clusters: int = 100) -> float | None:
@@ -390,19 +379,3 @@ def auto_threshold(matrix: ArrayLike, metric: str) -> Threshold:
             return Threshold(apart, "silhouette")
     preset = PRESETS.get(metric)
     return Threshold(preset, "none" if preset is None else "preset")
-
-
-def _widest(
-    low: _Floats, high: _Floats, values: _Floats, least: tuple[float, float], *, relative: bool
-) -> float | None:
-    """Return the middle of the widest gap from ``low`` to ``high`` that starts high enough and is wide enough."""
-    if not all(value >= 0 for value in least):
-        raise UsageError(f"min_low and min_gap must be non-negative, got {least[0]} and {least[1]}")
-    scale = values.max(initial=0.0) if relative else 1.0
-    min_low, min_gap = (scale * value - _GAP_ROUNDING for value in least)
-    widths = np.where(low >= min_low, high - low, -1.0)
-    if not len(widths) or widths.max() < max(min_gap, 0.0) or widths.max() <= 0:
-        return None
-    # Equal widths differ by rounding.
-    widest = int((widths >= widths.max() - _GAP_ROUNDING).argmax())
-    return float((low[widest] + high[widest]) / 2)

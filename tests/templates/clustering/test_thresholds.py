@@ -17,7 +17,6 @@ from blockml.templates.clustering import (
     auto_threshold,
     distance_histogram,
     gap_threshold,
-    histogram_threshold,
     silhouette_threshold,
     single_linkage,
 )
@@ -27,13 +26,10 @@ FIVE_SITES = np.repeat(np.arange(5), 4)
 
 
 def test_example_of_the_widest_gap() -> None:
-    """The threshold is in the middle of the widest gap between merges, and the one from bins differs by .01 at most."""
+    """The threshold is in the middle of the widest gap between merges."""
     threshold = gap_threshold(example())
     assert threshold == pytest.approx(0.5)
     assert single_linkage(example(), threshold=threshold).groups() == [[0, 1, 2], [3, 4]]
-    by_bins = histogram_threshold(example())
-    assert by_bins == pytest.approx(0.5, abs=0.01)
-    assert single_linkage(example(), threshold=by_bins).groups() == [[0, 1, 2], [3, 4]]
 
 
 @given(matrices(), st.sampled_from([0.0, 0.05, 0.25, 0.5]), st.sampled_from([0.0, 0.05, 0.3]))
@@ -77,26 +73,22 @@ def test_too_few_items_have_no_gap() -> None:
     """A matrix with fewer than two pairs has no gap."""
     for n in (0, 1):
         assert gap_threshold(np.zeros((n, n))) is None
-        assert histogram_threshold(np.zeros((n, n))) is None
         assert distance_histogram(np.zeros((n, n))).counts.sum() == 0
     assert gap_threshold([[0, 0.5], [0.5, 0]]) is None
 
 
-def test_both_rules_separate_sites() -> None:
-    """With a clear gap both rules separate the sites, at thresholds within one bin of each other."""
+def test_a_clear_gap_separates_sites() -> None:
+    """With a clear gap the threshold separates the sites."""
     matrix = groups_apart(FIVE_SITES, (0.1, 0.4), (0.7, 0.95))
-    by_gap, by_bins = gap_threshold(matrix), histogram_threshold(matrix)
+    by_gap = gap_threshold(matrix)
     assert by_gap is not None
-    assert by_bins == pytest.approx(by_gap, abs=0.011)
     assert single_linkage(matrix, threshold=by_gap).labels.tolist() == FIVE_SITES.tolist()
-    # A gap cannot be seen in bins as wide as the gap.
-    assert histogram_threshold(matrix, bins=3) is None
 
 
-def test_bins_can_be_relative_too() -> None:
-    """Bins relative to the largest distance find the threshold of tag vectors."""
+def test_distances_without_a_bound_need_relative_gaps() -> None:
+    """Gaps relative to the largest distance find the threshold of tag vectors."""
     matrix = groups_apart(FIVE_SITES, (5, 100), (500, 900))
-    threshold = histogram_threshold(matrix, relative=True)
+    threshold = gap_threshold(matrix, relative=True)
     assert threshold is not None
     assert 100 < threshold < 500
 
@@ -171,7 +163,7 @@ def test_tag_vectors_are_relative_to_their_largest_distance() -> None:
 @pytest.mark.parametrize(("matrix", "message"), UNUSABLE)
 def test_unusable_matrices_are_refused_by_thresholds(matrix: Any, message: str) -> None:
     """Unusable matrices are refused with an error that says what is wrong."""
-    for rule in (gap_threshold, histogram_threshold, distance_histogram, lambda m: auto_threshold(m, "cp")):
+    for rule in (gap_threshold, distance_histogram, lambda m: auto_threshold(m, "cp")):
         with pytest.raises(UsageError, match=message):
             rule(matrix)
 
@@ -182,7 +174,5 @@ def test_settings_out_of_range_are_refused_by_thresholds() -> None:
     for settings in refused:
         with pytest.raises(UsageError, match="must be non-negative"):
             gap_threshold(example(), **settings)
-        with pytest.raises(UsageError, match="must be non-negative"):
-            histogram_threshold(example(), **settings)
     with pytest.raises(UsageError, match="bins must be at least 1"):
-        histogram_threshold(example(), bins=0)
+        distance_histogram(example(), bins=0)
