@@ -259,8 +259,6 @@ _FEWEST = 10
 # Tolerance within which gaps are equally wide.
 _GAP_ROUNDING = 1e-12
 
-_Floats = NDArray[np.float64]
-
 
 class Threshold(NamedTuple):
     """Threshold and the rule that gave it."""
