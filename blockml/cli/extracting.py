@@ -55,9 +55,6 @@ def add_extract(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_extract)
 
 
-_EXTRACTING_COMMANDS = {"extract": add_extract}
-
-
 def add_choice(parser: argparse.ArgumentParser, *, of_records: bool = False) -> None:
     """Add arguments that choose an extractor and the options of extraction; ``of_records`` adds those of records."""
     text = "released model, model file, untrained extractor ('blockml extractors' lists them) or custom module:Class"
@@ -140,9 +137,6 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_view)
 
 
-_VIEWING_COMMANDS = {"view": add_view}
-
-
 def _gold(name: str) -> Gold:
     """Read labels from a JSON lines file, and the main content from any other file."""
     try:
@@ -211,4 +205,4 @@ def run_view(arguments: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {**_EXTRACTING_COMMANDS, **_VIEWING_COMMANDS}
+COMMANDS = {"extract": add_extract, "view": add_view}

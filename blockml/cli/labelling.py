@@ -56,9 +56,6 @@ def add_label(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_label)
 
 
-_LABELLING_COMMANDS = {"label": add_label}
-
-
 def _choice(arguments: argparse.Namespace, output: Path) -> tuple[list[ChosenPage], int]:
     """Choose pages from the output of a run; also return the number of pages that are labelled already."""
     from blockml.labelling.store import labelled_pages
@@ -220,9 +217,6 @@ def add_survey(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_survey)
 
 
-_SURVEYING_COMMANDS = {"survey": add_survey}
-
-
 def run_survey(arguments: argparse.Namespace) -> int:
     """Survey an output."""
     from blockml.surveying import survey
@@ -267,4 +261,4 @@ def run_survey(arguments: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {**_LABELLING_COMMANDS, **_SURVEYING_COMMANDS}
+COMMANDS = {"label": add_label, "survey": add_survey}

@@ -206,9 +206,6 @@ def run_check(arguments: argparse.Namespace) -> int:
     return 0
 
 
-_MODELS_COMMANDS = {"model": add_model}
-
-
 _SMALLEST = f"the smallest file of rules:\n{EXAMPLE}\nfields: within, keep, drop, title, authors, published"
 
 
@@ -221,9 +218,6 @@ def add_rules(parser: argparse.ArgumentParser) -> None:
         ("export", "write rules in the form of another program", _add_export),
     ):
         add(actions.add_parser(name, help=text, description=f"{text.capitalize()}.", formatter_class=HelpFormatter))
-
-
-_RULING_COMMANDS = {"rules": add_rules}
 
 
 def _add_learn(parser: argparse.ArgumentParser) -> None:
@@ -300,4 +294,4 @@ def run_export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {**_MODELS_COMMANDS, **_RULING_COMMANDS}
+COMMANDS = {"model": add_model, "rules": add_rules}

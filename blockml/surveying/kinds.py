@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from blockml.surveying.records import Record
+from blockml.surveying.sites import PageCounts
 from blockml.text.addresses import original_url
 
 __all__ = ["SURVEYED_KINDS", "WORTH_LABELS", "KindCounts", "page_kind", "url_pattern"]
@@ -118,51 +119,20 @@ def _kind_of_address(url: str | None) -> str | None:
 
 
 @dataclass(slots=True)
-class _Counts:
-    pages: int = 0
-    failed: int = 0
-    empty: int = 0
-    words: int = 0
-    rated: int = 0
-    confidence: float = 0.0
-
-    def add(self, record: Record, n_words: int) -> None:
-        self.pages += 1
-        self.failed += record.failed
-        if record.failed:
-            return
-        self.empty += record.text is not None and not n_words
-        self.words += n_words
-        if record.confidence is not None:
-            self.rated += 1
-            self.confidence += record.confidence
-
-    def row(self) -> dict[str, Any]:
-        return {
-            "pages": self.pages,
-            "confidence": self.confidence / self.rated if self.rated else None,
-            "expected_loss": self.rated - self.confidence,
-            "failed": self.failed,
-            "empty": self.empty,
-            "words": self.words,
-        }
-
-
-@dataclass(slots=True)
 class KindCounts:
     """Counts of the pages of a run by kind, and by site and pattern of the address."""
 
-    kinds: dict[str, _Counts] = field(default_factory=dict)
-    patterns: dict[tuple[str, str], tuple[_Counts, str]] = field(default_factory=dict)
+    kinds: dict[str, PageCounts] = field(default_factory=dict)
+    patterns: dict[tuple[str, str], tuple[PageCounts, str]] = field(default_factory=dict)
 
     def add(self, record: Record, site: str, n_words: int) -> None:
         """Count a page."""
         kind = page_kind(record)
-        self.kinds.setdefault(kind, _Counts()).add(record, n_words)
+        self.kinds.setdefault(kind, PageCounts()).add(record, n_words)
         key = site, url_pattern(record.url)
         if key not in self.patterns and len(self.patterns) >= _MOST_PATTERNS:
             key, kind = ("(other sites)", "other"), "other"
-        self.patterns.setdefault(key, (_Counts(), kind))[0].add(record, n_words)
+        self.patterns.setdefault(key, (PageCounts(), kind))[0].add(record, n_words)
 
     def kind_rows(self) -> list[dict[str, Any]]:
         """Return a row for each kind, the one with most pages × (1 − confidence) first."""

@@ -53,28 +53,16 @@ class PageNote:
         return self.n_kept / self.n_blocks if self.n_blocks else 0.0
 
 
-@dataclass(slots=True)
-class SiteStats:
-    """Counts of a site, or of all sites."""
+@dataclass(slots=True, kw_only=True)
+class PageCounts:
+    """Counts of some pages of a run."""
 
-    name: str
-    number: int
-    sample_size: int = SAMPLED_PAGES  #: Number of pages to sample for :meth:`typical` and for templates.
     n_pages: int = 0
     n_failed: int = 0
-    n_unsure: int = 0
     n_empty: int = 0  #: Pages without text that did not fail.
-    n_titles: int = 0
-    n_dates: int = 0
-    n_soft_errors: int = 0
-    soft_error: str = ""  #: Message of the first soft error.
     n_words: int = 0
-    n_blocks: int = 0
-    n_kept: int = 0
     n_rated: int = 0  #: Pages with a confidence that did not fail.
     confidence_sum: float = 0.0
-    _least: list[tuple[float, int, PageNote]] = field(default_factory=list)
-    _sample: list[tuple[int, int, PageNote]] = field(default_factory=list)
 
     @property
     def confidence(self) -> float | None:
@@ -83,8 +71,49 @@ class SiteStats:
 
     @property
     def expected_loss(self) -> float:
-        """Number of pages times 1 - confidence; sites are ranked by it."""
+        """Number of pages times 1 - confidence; rows are ranked by it."""
         return self.n_rated - self.confidence_sum
+
+    def add(self, record: Record, n_words: int) -> None:
+        """Count a page."""
+        self.n_pages += 1
+        self.n_failed += record.failed
+        if record.failed:
+            return
+        self.n_empty += record.text is not None and not n_words
+        self.n_words += n_words
+        if record.confidence is not None:
+            self.n_rated += 1
+            self.confidence_sum += record.confidence
+
+    def row(self) -> dict[str, Any]:
+        """Return the counts as columns of a table."""
+        return {
+            "pages": self.n_pages,
+            "confidence": self.confidence,
+            "expected_loss": self.expected_loss,
+            "failed": self.n_failed,
+            "empty": self.n_empty,
+            "words": self.n_words,
+        }
+
+
+@dataclass(slots=True)
+class SiteStats(PageCounts):
+    """Counts of a site, or of all sites."""
+
+    name: str
+    number: int
+    sample_size: int = SAMPLED_PAGES  #: Number of pages to sample for :meth:`typical` and for templates.
+    n_unsure: int = 0
+    n_titles: int = 0
+    n_dates: int = 0
+    n_soft_errors: int = 0
+    soft_error: str = ""  #: Message of the first soft error.
+    n_blocks: int = 0
+    n_kept: int = 0
+    _least: list[tuple[float, int, PageNote]] = field(default_factory=list)
+    _sample: list[tuple[int, int, PageNote]] = field(default_factory=list)
 
     @property
     def kept_share(self) -> float | None:
@@ -93,20 +122,14 @@ class SiteStats:
 
     def add(self, record: Record, n_words: int) -> None:
         """Count a page."""
-        self.n_pages += 1
+        PageCounts.add(self, record, n_words)
         self.n_unsure += record.is_unsure
         if record.failed:
-            self.n_failed += 1
             return
-        self.n_empty += record.text is not None and not n_words
         self.n_titles += bool(record.title)
         self.n_dates += record.has_date
-        self.n_words += n_words
         self.n_blocks += record.n_blocks
         self.n_kept += record.n_kept
-        if record.confidence is not None:
-            self.n_rated += 1
-            self.confidence_sum += record.confidence
         if (message := _soft_error(record, n_words)) is not None:
             self.n_soft_errors += 1
             self.soft_error = self.soft_error or message[:120]
