@@ -16,8 +16,8 @@ from blockml.page.lazy import imported_later as _imported_later
 from blockml.parsing import Limits, parse
 
 if typing.TYPE_CHECKING:
+    from blockml.batch.batch_extractor import extract_column
     from blockml.batch.predict import predict
-    from blockml.columns import extract_column
     from blockml.comparing import compare
     from blockml.datasets import open_dataset
     from blockml.evaluation.evaluate import evaluate
@@ -37,7 +37,7 @@ __all__ = [
 _LATER = {
     "compare": "blockml.comparing",
     "evaluate": "blockml.evaluation.evaluate",
-    "extract_column": "blockml.columns",
+    "extract_column": "blockml.batch.batch_extractor",
     "learn_rules": "blockml.training.rules",
     "open_dataset": "blockml.datasets",
     "predict": "blockml.batch.predict",

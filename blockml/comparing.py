@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from blockml.datasets import Dataset, open_datasets
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.grid import OUTCOMES
+from blockml.evaluation.comparison.result_store import PageSample, Store, draw_sample
+from blockml.evaluation.comparison.result_tables import PREFERRED
 from blockml.evaluation.comparison.running import compare_systems, load_scores
-from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import Comparable, System, choose
-from blockml.evaluation.comparison.tables import PREFERRED
 from blockml.evaluation.evaluate import html_table, to_frame
 from blockml.evaluation.run import Seen
 from blockml.extractors import TrainedExtractor
@@ -35,7 +35,7 @@ class Comparison:
     """Result of :func:`compare`: scores of every system on every data set, and the differences between them.
 
     ``tables`` has everything that is in the files of the output folder: see
-    :func:`blockml.evaluation.comparison.tables.build_tables`.
+    :func:`blockml.evaluation.comparison.result_tables.build_tables`.
     """
 
     tables: Mapping[str, Any]
@@ -77,8 +77,8 @@ class Comparison:
         ``low`` and ``high`` are its 95 % interval, ``significant`` is True if it excludes 0, and
         ``significant_by_site`` if it still does when whole sites are resampled. Pages that one of the two was trained
         on are left out and counted in ``seen_pages``. The metric is the first of
-        :data:`~blockml.evaluation.comparison.tables.PREFERRED` that the data set has gold for; :attr:`tables` has the
-        others.
+        :data:`~blockml.evaluation.comparison.result_tables.PREFERRED` that the data set has gold for; :attr:`tables`
+        has the others.
         """
         known = {(row["dataset"], row["metric"]) for row in self.tables["differences"]}
         metrics = {

@@ -35,7 +35,7 @@ def test_errors_survive_pickling(error: BlockmlError) -> None:
 #: An argument of a Python function in a message, such as ``accept_defects=True``.
 ARGUMENT = re.compile(r"\b[a-z_]+=(?:True|False|None|[\"'{])")
 #: Functions of the library that no command calls.
-ONLY_IN_PYTHON = ("templates/grouping.py", "templates/frequency/rules.py")
+ONLY_IN_PYTHON = ("templates/grouping.py", "templates/frequency/measures.py")
 
 
 def raised_texts() -> Iterator[tuple[str, str]]:

@@ -23,7 +23,7 @@ from blockml.batch import find_inputs
 from blockml.labelling.store import LabelStore, labelled_pages
 from blockml.page import Label, Page
 from blockml.surveying.choice import choose_pages, chosen_pages
-from blockml.surveying.records import RunOutput
+from blockml.surveying.run_output import RunOutput
 
 SITES = Path(__file__).resolve().parents[1] / "data" / "sites"
 _CONTENT, _ASIDE = ("article", "main"), ("nav", "aside", "footer", "header", "form")

@@ -239,14 +239,14 @@ INPUT_KINDS = (
     ),
     InputKind("ARC", "an ARC file", (".arc",), _starts_with(b"filedesc:"), "warc:arc_units", in_folders=True),
     InputKind("Parquet", "a Parquet file", (".parquet",), _starts_with(b"PAR1"), "tables:parquet_units"),
-    InputKind("ZIP", "a ZIP archive", (".zip",), _starts_with(*ZIP_STARTS), "pages:zip_units"),
-    InputKind("tar", "a tar archive", (".tar", ".tgz"), is_tar, "pages:tar_units", "pages:piped_tar"),
+    InputKind("ZIP", "a ZIP archive", (".zip",), _starts_with(*ZIP_STARTS), "page_files:zip_units"),
+    InputKind("tar", "a tar archive", (".tar", ".tgz"), is_tar, "page_files:tar_units", "page_files:piped_tar"),
     InputKind(
         "JSON", "a JSON document", (), _is_json_document, "", has_signature=False,
         refused="JSON, but not JSON lines, which have one object with one page per line",
     ),
     InputKind(
-        "JSON lines", "a file of JSON lines", LINES, _is_lines, "lines:line_units", "lines:piped_lines",
+        "JSON lines", "a file of JSON lines", LINES, _is_lines, "json_lines:line_units", "json_lines:piped_lines",
         has_signature=False,
     ),
     InputKind("CSV", "a table", (".csv", ".tsv"), None, "tables:table_units", has_signature=False),

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Protocol
 
-from blockml.batch.readers.base import MANIFEST
-from blockml.batch.records import PageRecord
+from blockml.batch.page_records import PageRecord
+from blockml.batch.readers.units import MANIFEST
 from blockml.errors import UsageError, needed
 from blockml.records import FAILURES
 from blockml.storage.atomic import atomic_write

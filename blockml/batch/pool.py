@@ -24,8 +24,8 @@ from multiprocessing import spawn
 from typing import Any, Self
 
 from blockml.batch.packing import End, Packer, Piece
+from blockml.batch.page_records import PageRecord
 from blockml.batch.readers import Unit, without_overlap
-from blockml.batch.records import PageRecord
 from blockml.batch.worker import EXIT_MEMORY, Clock, Setup, importing_script
 from blockml.errors import BlockmlError, UsageError, check_type
 from blockml.records import CRASHED, TIMEOUT

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from blockml.batch.packing import End
+from blockml.batch.page_records import PageExtractor
 from blockml.batch.pool import Result, check_jobs
 from blockml.batch.readers import InputFile, Inputs, Reading, RecordFields, Unit, find_inputs, in_units, read_items
-from blockml.batch.readers.addresses import read_addresses
-from blockml.batch.readers.base import Item
-from blockml.batch.readers.pages import labelled_page
+from blockml.batch.readers.page_addresses import read_addresses
+from blockml.batch.readers.page_files import labelled_page
 from blockml.batch.readers.tables import row_item
-from blockml.batch.records import PageExtractor
+from blockml.batch.readers.units import Item
 from blockml.batch.run import Summary, predict_items, predict_to_file
 from blockml.batch.worker import Guard
 from blockml.datasets import Dataset
@@ -31,7 +31,7 @@ from blockml.parsing.decoding import Detector
 from blockml.parsing.limits import ParsingOptions
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.rules import AnyRules
-from blockml.sites.grouping import MAX_SITE_PAGES
+from blockml.sites.fitting import MAX_SITE_PAGES
 from blockml.templates.frequency import MIN_TRAIN
 from blockml.templates.site import SiteTemplate
 from blockml.text.words import counted

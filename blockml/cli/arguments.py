@@ -202,8 +202,8 @@ def given_datasets(arguments: argparse.Namespace, specs: Sequence[str], *, needs
         ``--columns`` is not a list of pairs, or no data set is a table.
     """
     from blockml.datasets import open_dataset
+    from blockml.datasets.labelled_tables import read_table
     from blockml.datasets.sources import is_table
-    from blockml.datasets.table import read_table
 
     pairs = [pair.partition("=") for pair in arguments.columns or ()]
     if wrong := next((kind for kind, sign, name in pairs if not (kind and sign and name)), None):

@@ -60,8 +60,8 @@ def _choice(arguments: argparse.Namespace, output: Path) -> tuple[list[ChosenPag
     """Choose pages from the output of a run; also return the number of pages that are labelled already."""
     from blockml.labelling.store import labelled_pages
     from blockml.surveying.choice import choose_pages
-    from blockml.surveying.kinds import WORTH_LABELS
-    from blockml.surveying.records import RunOutput
+    from blockml.surveying.page_kinds import WORTH_LABELS
+    from blockml.surveying.run_output import RunOutput
 
     done = labelled_pages(output)
     chosen = choose_pages(

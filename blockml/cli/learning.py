@@ -27,7 +27,7 @@ from blockml.cli.arguments import (
 )
 from blockml.cli.output import TerminalProgress, command_line, note, print_json, print_rows, write_output, writing
 from blockml.datasets import Dataset
-from blockml.datasets.base import check_names
+from blockml.datasets.labelled import check_names
 from blockml.errors import UsageError, check_name, install_hint
 from blockml.extractors import resolve, trained
 from blockml.storage.atomic import locked_output

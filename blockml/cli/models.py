@@ -15,7 +15,7 @@ from blockml.features import feature_set
 from blockml.model import Model
 from blockml.predictors.tree_ensemble import MeanTrees
 from blockml.rules.exporting import FORMS, export_rules
-from blockml.rules.rules import EXAMPLE, read_rules
+from blockml.rules.site_rules import EXAMPLE, read_rules
 from blockml.storage.atomic import atomic_write
 from blockml.text.words import counted
 

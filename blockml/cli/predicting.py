@@ -80,7 +80,7 @@ def run_predict(arguments: argparse.Namespace) -> int:
     """Extract many pages; return 1 if some failed, 3 if all did."""
     from blockml.batch import Guard, find_inputs
     from blockml.batch.readers import read_names
-    from blockml.batch.readers.addresses import read_addresses
+    from blockml.batch.readers.page_addresses import read_addresses
 
     if arguments.resume and arguments.output is None:
         raise UsageError("--resume needs -o")

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 from blockml.archives.kinds import is_page_of_folder, split_compression
 from blockml.datasets.annotated import is_annotated, read_annotated
-from blockml.datasets.base import Dataset, LabelledPage, check_names, html_files, site_of
 from blockml.datasets.folders import find_table, gold_beside, read_corpus, read_flat, read_folders
 from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
+from blockml.datasets.labelled import Dataset, LabelledPage, check_names, html_files, site_of
+from blockml.datasets.labelled_tables import dataset_of_rows, read_table
 from blockml.datasets.published import PUBLISHED
 from blockml.datasets.sources import TABLE_READERS, is_table, object_rows, table_parts
-from blockml.datasets.table import dataset_of_rows, read_table
 from blockml.errors import DatasetError, UsageError, check_name
 from blockml.text.words import counted
 
@@ -102,7 +102,7 @@ def open_dataset(
         pandas or polars frame, an Arrow table, an iterable of dicts, or a dict of columns; a list of
         :class:`LabelledPage`; or an open data set, which is returned. Tables have a row per page or per labelled block.
     columns
-        For tables: column names by kind (a key of :data:`blockml.datasets.table.COLUMNS`), such as
+        For tables: column names by kind (a key of :data:`blockml.datasets.labelled_tables.COLUMNS`), such as
         ``{"html": "source", "text": "main_text"}``. Columns of other kinds are recognised by their names.
     name
         Name of the data set; by default that of the folder or file.

@@ -11,9 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from blockml.archives.kinds import page_stem
-from blockml.datasets.base import Dataset, LabelledPage, html_files, read_page_file, site_of
 from blockml.datasets.folders import find_table, read_rows
 from blockml.datasets.gold import Gold, RunGold
+from blockml.datasets.labelled import Dataset, LabelledPage, html_files, read_page_file, site_of
 from blockml.errors import DatasetError
 from blockml.page import Label
 from blockml.parsing import parse

@@ -17,7 +17,8 @@ from typing import Any
 
 from blockml.archives.compression import DAMAGED
 from blockml.archives.kinds import is_page_of_folder, page_stem, pages_below, with_compression
-from blockml.datasets.base import (
+from blockml.datasets.gold import IGNORE, Gold, RegionGold, RunGold, TextGold, as_label
+from blockml.datasets.labelled import (
     UNFINISHED_FLAG,
     Dataset,
     LabelledPage,
@@ -27,7 +28,6 @@ from blockml.datasets.base import (
     site_of,
     text_gold,
 )
-from blockml.datasets.gold import IGNORE, Gold, RegionGold, RunGold, TextGold, as_label
 from blockml.datasets.sources import parse_record, text_lines
 from blockml.errors import DatasetError
 from blockml.page import Label

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from blockml.archives.kinds import is_page_file, page_stem
-from blockml.datasets.base import Dataset, LabelledPage, declared_url, page_from_row, text_gold
+from blockml.datasets.labelled import Dataset, LabelledPage, declared_url, page_from_row, text_gold
 from blockml.datasets.sources import field_problem, read_json
 from blockml.errors import DatasetError
 

@@ -14,11 +14,11 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.datasets.base import Dataset, LabelledPage
 from blockml.datasets.folders import REGION_LABELS
 from blockml.datasets.gold import Gold, RegionGold, RunGold, block_tokens
 from blockml.datasets.gold_coverage import repeated_words, uncovered_text
 from blockml.datasets.label_studio import SpanGold
+from blockml.datasets.labelled import Dataset, LabelledPage
 from blockml.page import Label, Page
 from blockml.parsing import parse
 from blockml.progress import ProgressCallback, ignore_progress, tracked

@@ -21,7 +21,7 @@ from blockml.evaluation.run import (
     training_records,
 )
 from blockml.extractors import Extractor
-from blockml.extractors.base import HasExtractor
+from blockml.extractors.extractor import HasExtractor
 from blockml.extractors.registry import load
 from blockml.progress import ProgressCallback, ignore_progress
 

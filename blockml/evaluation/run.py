@@ -33,7 +33,7 @@ from blockml.model.training_hashes import PageHashes, TrainingHashes, hash_page
 from blockml.page import Status
 from blockml.parsing import parse
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.sites.grouping import fit_to_site, group_by_site
+from blockml.sites.fitting import fit_to_site, group_by_site
 from blockml.text.words import counted
 
 #: Metrics of a page, reported as means over pages. Titles: :data:`blockml.evaluation.comparison.grid.METRIC_INFO`.

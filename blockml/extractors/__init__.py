@@ -1,6 +1,6 @@
 """Extractors: every method that separates content from boilerplate, behind one interface (page in, scores out)."""
 
-from blockml.extractors.base import Extractor, Plain, Traits
+from blockml.extractors.extractor import Extractor, Plain, Traits
 from blockml.extractors.registry import EXTRACTORS, AnyModel, load, model_names, resolve, save, trained
 from blockml.extractors.trained import TrainedExtractor
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from blockml.decision.decide import Decision
 from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError, check_name
-from blockml.extractors.base import Between, Extractor, Traits
+from blockml.extractors.extractor import Between, Extractor, Traits
 from blockml.extractors.methods import METHODS
 from blockml.model import Model
 from blockml.page import Page, Status

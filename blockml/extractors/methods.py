@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping
 
-from blockml.extractors.base import Extractor
+from blockml.extractors.extractor import Extractor
 
 
 class Extractors(Mapping[str, type[Extractor]]):
@@ -18,7 +18,7 @@ class Extractors(Mapping[str, type[Extractor]]):
 
     Examples
     --------
-    >>> Extractors({"plain": "extractors.base:Plain"})["plain"]().name
+    >>> Extractors({"plain": "extractors.extractor:Plain"})["plain"]().name
     'plain'
     """
 
@@ -40,7 +40,7 @@ class Extractors(Mapping[str, type[Extractor]]):
 #: Extractors of single pages, which combinations and stacking choose from.
 METHODS = Extractors(
     {
-        "plain": "extractors.base:Plain",
+        "plain": "extractors.extractor:Plain",
         "ccb": "extractors.heuristics.ccb:CCB",
         "accb": "extractors.heuristics.ccb:ACCB",
         "tccb": "extractors.heuristics.ccb:TCCB",
@@ -72,10 +72,10 @@ COMBINATIONS = Extractors(
 #: Extractors that use other pages of the site.
 SITE_METHODS = Extractors(
     {
-        "df": "sites.methods:TextFrequency",
-        "blockdf": "sites.methods:BlockFrequency",
-        "entropy": "sites.methods:Entropy",
-        "ibdf": "sites.methods:IBDF",
-        "etdm": "sites.methods:TreeMapping",
+        "df": "sites.template_methods:TextFrequency",
+        "blockdf": "sites.template_methods:BlockFrequency",
+        "entropy": "sites.template_methods:Entropy",
+        "ibdf": "sites.template_methods:IBDF",
+        "etdm": "sites.template_methods:TreeMapping",
     }
 )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from blockml.decision.decide import Decision
 from blockml.decision.prediction import Prediction
 from blockml.errors import ModelError, ModelFormatError, UsageError
-from blockml.extractors.base import Extractor, Traits
+from blockml.extractors.extractor import Extractor, Traits
 from blockml.extractors.trained import TrainedExtractor
 from blockml.model import Model, load_model, save_model
 from blockml.page import Page

@@ -15,7 +15,7 @@ from blockml.decision.decide import with_threshold
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError, check_name
-from blockml.extractors.base import Between, Extractor, PageCurve, Traits, parameter
+from blockml.extractors.extractor import Between, Extractor, PageCurve, Traits, parameter
 from blockml.extractors.matrix import page_matrix, uses_site
 from blockml.model import Model, score_page
 from blockml.page import Page

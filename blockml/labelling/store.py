@@ -15,13 +15,13 @@ import webencodings
 
 from blockml.archives.kinds import PAGES, is_page_of_folder, name_text, page_stem, split_compression
 from blockml.batch import find_inputs, read_items
-from blockml.batch.readers.base import Item
+from blockml.batch.readers.units import Item
 from blockml.datasets import open_dataset
-from blockml.datasets.base import UNFINISHED_FLAG, Dataset, LabelledPage, html_files, page_from_row, read_page_file
 from blockml.datasets.folders import find_table, has_unfinished_labels, read_labels, write_labels
+from blockml.datasets.labelled import UNFINISHED_FLAG, Dataset, LabelledPage, html_files, page_from_row, read_page_file
+from blockml.datasets.labelled_tables import read_table
 from blockml.datasets.published import PUBLISHED
 from blockml.datasets.sources import is_table, parse_record
-from blockml.datasets.table import read_table
 from blockml.decision.decide import Decision
 from blockml.errors import BlockmlError, InputError, UsageError
 from blockml.extractors import Extractor

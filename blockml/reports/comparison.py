@@ -11,7 +11,7 @@ from typing import Any
 
 from blockml.evaluation.calibration import Coverage
 from blockml.evaluation.comparison.grid import OUTCOMES
-from blockml.evaluation.comparison.store import PageSample, Store
+from blockml.evaluation.comparison.result_store import PageSample, Store
 from blockml.parsing.limits import ParsingOptions
 from blockml.reports.figures import Axis, DotRow, Point, Scatter, axis_over, brief, dot_plot, heat, histograms, scatter
 from blockml.reports.pageview import PagePredictions, view_name, write_page_views

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.evaluation.calibration import PrecisionRecall
-from blockml.extractors.base import PageCurve
+from blockml.extractors.extractor import PageCurve
 from blockml.reports.figures import Axis, brief, scale_over
 from blockml.storage.atomic import atomic_write
 

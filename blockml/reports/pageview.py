@@ -24,7 +24,7 @@ from blockml.document.nodes import Block, Cell, Code, Heading, Item, List, Note,
 from blockml.errors import MissingExtraError, UsageError
 from blockml.evaluation import bag_scores, block_scores
 from blockml.extractors import Extractor, TrainedExtractor
-from blockml.extractors.base import PageCurve
+from blockml.extractors.extractor import PageCurve
 from blockml.extractors.matrix import page_matrix
 from blockml.labelling.sanitised import sanitised
 from blockml.model.contributions import contributions

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blockml.errors import UsageError
-from blockml.evaluation.comparison.tables import PREFERRED, TABLES_VERSION
+from blockml.evaluation.comparison.result_tables import PREFERRED, TABLES_VERSION
 from blockml.evaluation.run import Seen
 
 #: Kinds of systems, which figures and legends distinguish.

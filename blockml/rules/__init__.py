@@ -12,7 +12,7 @@ from blockml.rules.applying import (
     tally_notes,
     title_by_rules,
 )
-from blockml.rules.rules import ANY_SITE, EXAMPLE, AnyRules, Rules, SiteRules, read_rules
+from blockml.rules.site_rules import ANY_SITE, EXAMPLE, AnyRules, Rules, SiteRules, read_rules
 from blockml.rules.xpath import compile_selector
 
 __all__ = [

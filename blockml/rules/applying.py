@@ -19,8 +19,8 @@ from blockml.page import Page, Reason
 from blockml.page.lazy import LazySequence, cached_property
 from blockml.page.page import Metadata
 from blockml.page.subtrees import nearest
-from blockml.rules.rules import DECIDING, DESCRIBING, AnyRules, Rules, SiteRules, read_rules
 from blockml.rules.selectors import Mask, Selector, SelectorTree
+from blockml.rules.site_rules import DECIDING, DESCRIBING, AnyRules, Rules, SiteRules, read_rules
 from blockml.text.words import counted
 
 __all__ = ["RuleMatches", "apply_rules", "metadata_by_rules", "page_matches", "title_by_rules"]

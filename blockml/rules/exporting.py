@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from blockml.errors import UsageError, check_name
-from blockml.rules.rules import DESCRIBING, AnyRules, SiteRules, read_rules
 from blockml.rules.selectors import Named, Selector
+from blockml.rules.site_rules import DESCRIBING, AnyRules, SiteRules, read_rules
 from blockml.storage.atomic import safe_file_name
 
 __all__ = ["FORMS", "Exported", "export_rules"]

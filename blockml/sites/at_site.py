@@ -15,12 +15,12 @@ from blockml.decision.decide import Decision, decide
 from blockml.decision.lines import line_weights
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
-from blockml.extractors.base import Extractor
 from blockml.extractors.combinations import LEAST_SCORE, Combination, Member
+from blockml.extractors.extractor import Extractor
 from blockml.extractors.trained import ParsedBy
 from blockml.page import Page
 from blockml.parsing.limits import ParsingOptions
-from blockml.sites.methods import TextFrequency
+from blockml.sites.template_methods import TextFrequency
 from blockml.templates.site import SiteTemplate, loaded
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Unrepeated(Combination):
     Parameters
     ----------
     members
-        A detector of repeated blocks, such as :class:`~blockml.sites.methods.TextFrequency`, and the
+        A detector of repeated blocks, such as :class:`~blockml.sites.template_methods.TextFrequency`, and the
         extractor.
 
     Examples

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from blockml.batch import Inputs, read_items
-from blockml.batch.readers.base import Item
+from blockml.batch.readers.units import Item
 from blockml.datasets import TextGold
 from blockml.errors import InputError, UsageError, check_name
 from blockml.labelling.store import PageToLabel, in_own_folders, page_of_item
@@ -19,8 +19,8 @@ from blockml.parsing import Limits, parse
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.storage.atomic import safe_file_name
 from blockml.storage.spool import Spool
-from blockml.surveying.kinds import SURVEYED_KINDS, WORTH_LABELS, page_kind
-from blockml.surveying.records import Record, RunOutput, record_id
+from blockml.surveying.page_kinds import SURVEYED_KINDS, WORTH_LABELS, page_kind
+from blockml.surveying.run_output import Record, RunOutput, record_id
 from blockml.surveying.sites import NO_SITE, PageNote, SiteStats
 from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, PageSummary, cluster_pages, summarise_page
 from blockml.text.sketches import min_hashes
@@ -48,7 +48,7 @@ class ChosenPage:
     of: int  #: Number of pages to label from the site.
     confidence: float
     url: str | None = None
-    kind: str = ""  #: One of :data:`blockml.surveying.kinds.SURVEYED_KINDS`.
+    kind: str = ""  #: One of :data:`blockml.surveying.page_kinds.SURVEYED_KINDS`.
 
 
 @dataclass(slots=True)
@@ -104,8 +104,8 @@ def choose_pages(
     labelled
         Site and id of each page already labelled, which is not chosen again.
     kinds
-        Kinds of pages to choose from, of :data:`blockml.surveying.kinds.SURVEYED_KINDS`: by default not lists, search
-        results, sitemaps and accounts.
+        Kinds of pages to choose from, of :data:`blockml.surveying.page_kinds.SURVEYED_KINDS`: by default not lists,
+        search results, sitemaps and accounts.
 
     Raises
     ------

@@ -20,11 +20,11 @@ from blockml.errors import UsageError, check_name, check_type, needed
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.reports.survey import survey_html, write_survey
 from blockml.storage.atomic import atomic_write
+from blockml.surveying.changes import Changes, Earlier
 from blockml.surveying.choice import LARGE_SITE, PagesRead, read_chosen_pages, template_rows
-from blockml.surveying.comparison import Changes, Earlier
-from blockml.surveying.kinds import KindCounts
-from blockml.surveying.lines import Duplicates, RepeatedLines, RuleCounts, rule_rows
-from blockml.surveying.records import RunOutput, RunRecords, count_of
+from blockml.surveying.page_kinds import KindCounts
+from blockml.surveying.repeats import Duplicates, RepeatedLines, RuleCounts, rule_rows
+from blockml.surveying.run_output import RunOutput, RunRecords, count_of
 from blockml.surveying.sites import SAMPLED_PAGES, PageNote, Sites, SiteStats
 from blockml.text.sketches import min_hashes
 from blockml.text.words import counted

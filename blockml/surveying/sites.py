@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from blockml.datasets.validation import soft_error_message
-from blockml.surveying.records import Record
+from blockml.surveying.run_output import Record
 
 #: Maximum number of sites counted separately; pages of further sites are counted as ``(other sites)``.
 MOST_SITES = 20_000

@@ -27,7 +27,7 @@ from blockml.templates.clustering import (
     single_linkage,
 )
 from blockml.templates.distances import METRICS, Metric, PageSketch, distance_matrix, sketch
-from blockml.templates.distances.base import Matrix
+from blockml.templates.distances.metric import Matrix
 from blockml.templates.distances.sets import SetMetric
 from blockml.text.sketches import stable_hash64
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
-from blockml.datasets.base import check_names
 from blockml.datasets.gold import block_tokens, ignored_text
+from blockml.datasets.labelled import check_names
 from blockml.datasets.validation import content_hash, filtered
 from blockml.decision.decide import decide
 from blockml.document.text import render_text

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.datasets import Dataset, LabelledPage
-from blockml.datasets.base import UNFINISHED_FLAG
 from blockml.datasets.gold import SnippetGold
+from blockml.datasets.labelled import UNFINISHED_FLAG
 from blockml.datasets.validation import findings_of, flagged
 from blockml.errors import DatasetError, UsageError
 from blockml.model.training_hashes import TrainingHashes

@@ -14,14 +14,14 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from blockml.datasets import Dataset, LabelledPage
-from blockml.datasets.base import declared_url
+from blockml.datasets.labelled import declared_url
 from blockml.errors import UsageError, check_type
 from blockml.extract import extract_with
 from blockml.extractors import AnyModel, Extractor, load
 from blockml.options import Options
 from blockml.progress import ProgressCallback, ignore_progress
-from blockml.rules.learning import LEAST_RULES_PAGES, Learnt, RulesPage, learn_layout
-from blockml.rules.rules import Rules, SiteRules
+from blockml.rules.induction import LEAST_RULES_PAGES, Learnt, RulesPage, learn_layout
+from blockml.rules.site_rules import Rules, SiteRules
 from blockml.text.addresses import split_host
 from blockml.text.words import counted
 

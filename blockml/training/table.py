@@ -35,7 +35,7 @@ from blockml.parsing.limits import ParsingOptions
 from blockml.parsing.segmentation import segment
 from blockml.predictors.mlp import NO_WORDS
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.sites.grouping import MAX_SITE_PAGES, group_by_site
+from blockml.sites.fitting import MAX_SITE_PAGES, group_by_site
 from blockml.templates.site import SiteTemplate
 from blockml.text.sketches import stable_hash64, token_sketch
 from blockml.text.words import metric_tokens

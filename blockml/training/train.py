@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from blockml.datasets import AnyData, Dataset, open_datasets
-from blockml.datasets.base import check_names
+from blockml.datasets.labelled import check_names
 from blockml.errors import UsageError, check_type
 from blockml.extractors import AnyModel, TrainedExtractor, resolve, trained
 from blockml.model import Model

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import blockml
 from blockml.datasets import LabelledPage, open_dataset
-from blockml.datasets.base import read_page_file
+from blockml.datasets.labelled import read_page_file
 from research.benchmarks.default import markdown
 
 GOLD = Path("data/pictures/pictures.jsonl.gz")

@@ -29,8 +29,8 @@ from blockml.features import feature_set
 from blockml.features.site_pages import UNKNOWN
 from blockml.parsing.limits import ParsingOptions
 from blockml.sites.at_site import Unrepeated, from_links
-from blockml.sites.grouping import group_by_site, parse_pages
-from blockml.sites.methods import TextFrequency
+from blockml.sites.fitting import group_by_site, parse_pages
+from blockml.sites.template_methods import TextFrequency
 from blockml.templates.frequency import THETA
 from blockml.templates.linked import find_subdigraph
 from blockml.templates.linked.folder import FolderSource

@@ -25,7 +25,7 @@ from blockml.cli.output import note, print_rows
 from blockml.evaluation import bag_scores
 from blockml.evaluation.bootstrap import paired_difference
 from blockml.evaluation.calibration import rank_correlation
-from blockml.surveying.lines import LEAST_PAGES_OF_LINE, LEAST_SHARE
+from blockml.surveying.repeats import LEAST_PAGES_OF_LINE, LEAST_SHARE
 from research.benchmarks.survey_pages import WITH_SITES, Predicted, by_group, predicted
 
 LEAST = 7

@@ -25,8 +25,8 @@ import blockml
 from blockml.datasets import open_dataset
 from blockml.errors import BlockmlError
 from blockml.evaluation.comparison.reference import PageScore
+from blockml.evaluation.comparison.result_store import Store
 from blockml.evaluation.comparison.running import load_descriptions, load_scores
-from blockml.evaluation.comparison.store import Store
 from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor
 from blockml.features import FEATURE_SETS

@@ -11,7 +11,7 @@ import pytest
 
 import blockml
 from blockml.batch import Guard, PageExtractor, find_inputs, read_items
-from blockml.batch.readers.addresses import read_addresses
+from blockml.batch.readers.page_addresses import read_addresses
 from blockml.batch.run import _manifest
 from blockml.cli import main
 from blockml.errors import UsageError

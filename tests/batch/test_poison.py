@@ -13,7 +13,7 @@ import pytest
 
 from blockml.batch import Guard, Item, Options, PageExtractor, RecordFields, find_inputs, predict_to_file
 from blockml.batch.readers import Items, Reading
-from blockml.batch.readers.lines import LineBlock
+from blockml.batch.readers.json_lines import LineBlock
 from blockml.batch.readers.tables import RowGroup
 from blockml.batch.run import failures_path
 from tests.batch.poison import Poison

@@ -26,7 +26,7 @@ from blockml import _kernel
 from blockml.archives.http import decoded_body, read_response
 from blockml.batch import BatchExtractor, Inputs, Item, Options, RecordFields, find_inputs, predict_items, read_items
 from blockml.batch.readers import Reading, WarcRange, describe_inputs
-from blockml.batch.readers.lines import page_of
+from blockml.batch.readers.json_lines import page_of
 from blockml.errors import InputError, UsageError
 from blockml.extractors import Plain
 from tests.reference import python_reference

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import blockml
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import EXTRACTORS, Extractor, resolve
-from blockml.extractors.base import Between
+from blockml.extractors.extractor import Between
 from tests.strategies import messy_html
 
 NAMES = sorted(EXTRACTORS)

@@ -21,7 +21,7 @@ PLUG_IN = '''
 from dataclasses import dataclass
 import numpy as np
 from blockml.extractors import Extractor, Traits
-from blockml.extractors.base import Between, parameter
+from blockml.extractors.extractor import Between, parameter
 
 @dataclass
 class LongBlocks(Extractor):

@@ -27,7 +27,7 @@ from blockml.features import FEATURE_SETS
 from blockml.features.site_pages import COLUMNS, UNKNOWN
 from blockml.page import Page
 from blockml.sites.at_site import at_site
-from blockml.sites.methods import BlockFrequency, TextFrequency, TreeMapping
+from blockml.sites.template_methods import BlockFrequency, TextFrequency, TreeMapping
 from blockml.templates.site import SiteTemplate
 from blockml.training.recipes import recipe
 from blockml.training.table import build_table

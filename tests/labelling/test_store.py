@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from blockml.datasets import open_dataset
-from blockml.datasets.base import UNFINISHED_FLAG
+from blockml.datasets.labelled import UNFINISHED_FLAG
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.extractors import resolve
 from blockml.labelling import store as store_module

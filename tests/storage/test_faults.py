@@ -28,7 +28,7 @@ WRITERS = {
     "code = main(['predict', 'data/pages/short-article', '--quiet', '-o', str(path) + '/'])",
     "report": "from blockml.cli import main\n"
     "code = main(['view', 'data/pages/short-article/page.html', '-o', str(path)])",
-    "comparison": "from blockml.evaluation.comparison.store import Store\n"
+    "comparison": "from blockml.evaluation.comparison.result_store import Store\n"
     "store = Store(path.parent)\nrows = [{'id': str(i), 'text': 'Cats rule.'} for i in range(99)]\n"
     "store.write('outputs', 'news', 'plain', rows, {'version': '1'})",
 }

@@ -19,11 +19,11 @@ from blockml.cli import main
 from blockml.errors import InputError, UsageError
 from blockml.extractors import resolve
 from blockml.surveying import TABLES, survey
+from blockml.surveying.changes import Changes, Earlier
 from blockml.surveying.choice import choose_pages
-from blockml.surveying.comparison import Changes, Earlier
-from blockml.surveying.kinds import SURVEYED_KINDS, page_kind, url_pattern
-from blockml.surveying.records import RunOutput, record_of
+from blockml.surveying.page_kinds import SURVEYED_KINDS, page_kind, url_pattern
 from blockml.surveying.report import held_out
+from blockml.surveying.run_output import RunOutput, record_of
 
 pytest.importorskip("jinja2")
 DATA = Path(__file__).parents[2] / "data" / "sites"
@@ -419,7 +419,7 @@ def test_cells_that_python_cannot_hold(tmp_path: Path) -> None:
 def test_a_text_stored_once_for_all_rows_is_read_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small Parquet file may repeat a huge text in every row; only a few of them are in memory at a time."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("blockml.surveying.records._MAX_BATCH", 4_000_000)
+    monkeypatch.setattr("blockml.surveying.run_output._MAX_BATCH", 4_000_000)
     text = "cats " * 200_000
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * 64, pa.int32()), [text])
     pq.write_table(pa.table({"id": [str(n) for n in range(64)], "text": texts}), tmp_path / "out.parquet")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from blockml.batch.extractor import BatchExtractor
-from blockml.batch.readers.base import Item
+from blockml.batch.batch_extractor import BatchExtractor
+from blockml.batch.readers.units import Item
 
 __all__ = ["HtmlExtractor"]
 

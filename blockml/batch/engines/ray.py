@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from blockml.batch.extractor import BatchExtractor
+from blockml.batch.batch_extractor import BatchExtractor
 from blockml.errors import needed
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blockml.batch.extractor import BatchExtractor
+from blockml.batch.batch_extractor import BatchExtractor
 from blockml.batch.outputs import record_batch, schema
 from blockml.batch.readers import InputFile, Inputs, Reading
 from blockml.errors import needed

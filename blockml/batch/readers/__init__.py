@@ -29,15 +29,15 @@ from blockml.archives.kinds import (
     read_in_folders,
     split_compression,
 )
-from blockml.batch.readers.base import MANIFEST, PARTS_SUFFIX, Item, Items, Reading, RecordFields, Unit, in_units
-from blockml.batch.readers.pages import PageFile, file_size, labelled_page, page_file, page_units
+from blockml.batch.readers.page_files import PageFile, file_size, labelled_page, page_file, page_units
+from blockml.batch.readers.units import MANIFEST, PARTS_SUFFIX, Item, Items, Reading, RecordFields, Unit, in_units
 from blockml.batch.readers.warc import WarcRange, without_overlap
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.text.addresses import split_host
 
 if TYPE_CHECKING:
-    from blockml.batch.readers.addresses import PageAddresses
-    from blockml.datasets.base import LabelledPage
+    from blockml.batch.readers.page_addresses import PageAddresses
+    from blockml.datasets.labelled import LabelledPage
 
 __all__ = [
     "InputFile",

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from blockml.archives.kinds import name_text
-from blockml.batch.readers.base import Item, Items, Reading, RecordFields, in_units, printable
-from blockml.datasets.base import site_of
+from blockml.batch.readers.units import Item, Items, Reading, RecordFields, in_units, printable
+from blockml.datasets.labelled import site_of
+from blockml.datasets.labelled_tables import page_columns
 from blockml.datasets.sources import TableRow, is_empty, page_content, page_path, table_rows
-from blockml.datasets.table import page_columns
 from blockml.errors import DatasetError, InputError, UsageError, needed
 from blockml.text.addresses import split_host
 

@@ -15,12 +15,12 @@ from typing import Any
 import joblib
 
 from blockml.datasets import Dataset, LabelledPage
-from blockml.datasets.base import check_names
+from blockml.datasets.labelled import check_names
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison.reference import PageScore, Reference
-from blockml.evaluation.comparison.store import PageSample, Store
+from blockml.evaluation.comparison.result_store import PageSample, Store
+from blockml.evaluation.comparison.result_tables import build_tables, write_tables
 from blockml.evaluation.comparison.systems import Chosen, System, check_ids, read_outputs, scoring_fingerprint
-from blockml.evaluation.comparison.tables import build_tables, write_tables
 from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
 from blockml.evaluation.run import Seen, find_seen, page_hashes
 from blockml.model.training_hashes import PageHashes

@@ -30,12 +30,12 @@ from blockml.errors import DatasetError, UnknownNameError, UsageError, install_h
 from blockml.evaluation.run import Trained, training_records
 from blockml.extract import extract
 from blockml.extractors import EXTRACTORS, Extractor, Plain, TrainedExtractor, model_names, resolve
-from blockml.extractors.base import HasExtractor
+from blockml.extractors.extractor import HasExtractor
 from blockml.extractors.registry import load
 from blockml.extractors.trained import ParsedBy
 from blockml.model import Model, model_digest
 from blockml.parsing.limits import ParsingOptions
-from blockml.sites.grouping import fit_to_site
+from blockml.sites.fitting import fit_to_site
 
 #: Names that stand for several systems, and their meaning.
 GROUPS: Mapping[str, str] = MappingProxyType(
@@ -455,7 +455,7 @@ _SUFFIXES = frozenset({".py", ".c", ".h"})
 
 # Packages that extraction does not use.
 _NOT_EXTRACTING = frozenset(
-    "archives batch cli columns.py comparing.py datasets estimators evaluation labelling progress.py reports "
+    "archives batch cli comparing.py datasets estimators evaluation labelling progress.py reports "
     "surveying training".split()
 )
 

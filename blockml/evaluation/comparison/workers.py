@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from blockml.batch.packing import Piece, Records
+from blockml.batch.page_records import PageRecord, RecordMaker
 from blockml.batch.pool import WorkerError, WorkerPool
-from blockml.batch.readers.base import Item, Items
-from blockml.batch.records import PageRecord, RecordMaker
+from blockml.batch.readers.units import Item, Items
 from blockml.batch.worker import MOST_MEMORY, Guard, Setup
 from blockml.datasets import LabelledPage
 from blockml.errors import BlockmlError, UsageError
@@ -27,7 +27,7 @@ from blockml.evaluation.comparison.systems import Run, System, SystemOutput
 from blockml.evaluation.run import peak_megabytes
 from blockml.parsing.decoding import decode
 from blockml.records import TIMEOUT
-from blockml.sites.grouping import MAX_SITE_PAGES, group_by_site
+from blockml.sites.fitting import MAX_SITE_PAGES, group_by_site
 from blockml.text.words import WORD
 
 # Number of pages after which a worker is replaced, to bound memory leaks of tools (our choice).

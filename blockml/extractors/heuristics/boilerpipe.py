@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Extractor, Traits, parameter
+from blockml.extractors.extractor import Extractor, Traits, parameter
 from blockml.features.density import link_density, word_density, wrapped_lines
 from blockml.page import Blocks, Nodes, Page
 from blockml.parsing.limits import ParsingOptions

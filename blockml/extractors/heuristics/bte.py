@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Extractor, Traits, parameter
+from blockml.extractors.extractor import Extractor, Traits, parameter
 from blockml.extractors.heuristics.token_stream import VIEWS, TokenStream, block_share, token_stream
 from blockml.page import Page
 

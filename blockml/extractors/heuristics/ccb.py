@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, PageCurve, Traits, parameter
+from blockml.extractors.extractor import Between, Extractor, PageCurve, Traits, parameter
 from blockml.extractors.heuristics.token_stream import VIEWS, Tokens, TokenStream, block_vote, token_stream
 from blockml.page import Page
 from blockml.page.subtrees import subtree_sums

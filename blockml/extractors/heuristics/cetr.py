@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits, parameter
+from blockml.extractors.extractor import Between, Extractor, Traits, parameter
 from blockml.extractors.heuristics.token_stream import TokenStream, block_share, token_stream
 from blockml.page import Page
 from blockml.text.words import code_points, find_words

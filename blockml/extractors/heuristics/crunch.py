@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Traits, parameter
+from blockml.extractors.extractor import Between, Extractor, Traits, parameter
 from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import in_blocks, nearest, nearest_above, subtree_sums
 from blockml.text.words import find_words

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, PageCurve, Traits, parameter
+from blockml.extractors.extractor import Between, Extractor, PageCurve, Traits, parameter
 from blockml.extractors.heuristics.token_stream import VIEWS, block_share, token_stream
 from blockml.page import Page
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits, parameter
+from blockml.extractors.extractor import Between, Extractor, Traits, parameter
 from blockml.page import Nodes, Page
 from blockml.page.subtrees import nearest, text_lengths
 

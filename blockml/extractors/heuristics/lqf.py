@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.extractors.base import Between, Extractor, Traits, parameter
+from blockml.extractors.extractor import Between, Extractor, Traits, parameter
 from blockml.page import Flag, Nodes, Page
 from blockml.page.subtrees import nearest, nearest_above, subtree_sums, text_lengths
 

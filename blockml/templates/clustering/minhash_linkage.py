@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError, needed
 from blockml.templates.clustering.linkage import Clustering, as_threshold, numbered
-from blockml.templates.distances.sketches import mix
+from blockml.templates.distances.page_sketch import mix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, check_positive, check_size
-from blockml.templates.distances.sketches import Codes, PageSketch, mix, run_codes
+from blockml.templates.distances.metric import MAX_NODES, Matrix, Metric, check_positive, check_size
+from blockml.templates.distances.page_sketch import Codes, PageSketch, mix, run_codes
 
 Norm = Literal["sum", "max"]
 

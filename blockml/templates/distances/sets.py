@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.templates.distances.base import MAX_NODES, Matrix, Metric, check_positive, check_size
-from blockml.templates.distances.sketches import Codes, PageSketch, path_codes, run_codes, tag_sequence
+from blockml.templates.distances.metric import MAX_NODES, Matrix, Metric, check_positive, check_size
+from blockml.templates.distances.page_sketch import Codes, PageSketch, path_codes, run_codes, tag_sequence
 from blockml.text.lcs import lcs_length
 from blockml.text.sketches import stable_hash64
 

@@ -1,7 +1,7 @@
 """Measure how often the texts, blocks, paths and words of a page are repeated on its site."""
 
 from blockml.templates.frequency.counts import Counts
-from blockml.templates.frequency.rules import (
+from blockml.templates.frequency.measures import (
     MIN_TRAIN,
     THETA,
     FallbackReason,
@@ -17,7 +17,7 @@ from blockml.templates.frequency.rules import (
     text_frequency,
     too_few,
 )
-from blockml.templates.frequency.site import SiteCounts
+from blockml.templates.frequency.site_counts import SiteCounts
 
 __all__ = [
     "MIN_TRAIN", "THETA", "Counts", "FallbackReason", "Measures", "SiteCounts", "block_frequency", "dynamic_theta",

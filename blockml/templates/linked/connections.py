@@ -15,7 +15,7 @@ from typing import Any
 import httpcore
 
 from blockml.archives.http import inflated
-from blockml.templates.linked.addresses import FetchError, RefusedError, Resolver, host_and_port, look_up
+from blockml.templates.linked.public_addresses import FetchError, RefusedError, Resolver, host_and_port, look_up
 
 #: Seconds to keep an idle connection for the next page of its site (our choice). Servers close theirs after five or
 #: more, and a request at that moment would be lost.

@@ -17,7 +17,8 @@ from blockml.archives.http import HTML_TYPES, REDIRECTS, charset_of, media_type
 from blockml.errors import UsageError, needed
 from blockml.page import Page
 from blockml.parsing import parse
-from blockml.templates.linked.addresses import (
+from blockml.templates.linked.links import PageSource, join, normalise
+from blockml.templates.linked.public_addresses import (
     FetchError,
     RefusedError,
     Resolver,
@@ -25,7 +26,6 @@ from blockml.templates.linked.addresses import (
     has_credentials,
     system_resolver,
 )
-from blockml.templates.linked.links import PageSource, join, normalise
 
 if TYPE_CHECKING:
     from protego import Protego

@@ -16,7 +16,7 @@ from blockml.evaluation import bootstrap_mean, lcs_scores, paired_difference
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, resolve
 from blockml.page import Page
-from blockml.sites.grouping import group_by_site
+from blockml.sites.fitting import group_by_site
 from blockml.templates.clustering import PRESETS, auto_threshold, single_linkage
 from blockml.templates.distances import distance_matrix, sketch
 from blockml.templates.site import SiteTemplate

@@ -23,7 +23,7 @@ from blockml.extract import extract_page
 from blockml.extractors import resolve
 from blockml.page import Page
 from blockml.parsing import parse
-from blockml.sites.grouping import group_by_site
+from blockml.sites.fitting import group_by_site
 from blockml.templates.linked import find_subdigraph
 from blockml.templates.linked.folder import FolderSource, open_source
 from blockml.templates.mapping import page_template, tree_of

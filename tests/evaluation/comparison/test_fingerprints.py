@@ -35,7 +35,7 @@ def test_every_package_is_classified() -> None:
         "posts.py", "records.py", "rules", "sites", "storage", "templates", "text", "writers",
     }  # fmt: skip
     assert {path.parts[0] for path in SOURCES} - extracting == {
-        "archives", "batch", "cli", "columns.py", "comparing.py", "datasets", "estimators", "evaluation",
+        "archives", "batch", "cli", "comparing.py", "datasets", "estimators", "evaluation",
         "labelling", "progress.py",
         "reports", "surveying", "training",
     }  # fmt: skip

@@ -14,6 +14,7 @@ import pytest
 from blockml.datasets import LabelledPage
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison import running
+from blockml.evaluation.comparison.result_store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.running import (
     compare_systems,
     load_descriptions,
@@ -21,7 +22,6 @@ from blockml.evaluation.comparison.running import (
     run_system,
     score_systems,
 )
-from blockml.evaluation.comparison.store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.systems import Chosen, System, choose
 from blockml.evaluation.comparison.workers import CannotRunError, TaskResult
 from tests.evaluation.comparison.fakes import dataset, fake

@@ -12,8 +12,8 @@ import pytest
 
 from blockml.errors import UsageError
 from blockml.evaluation.comparison import workers
+from blockml.evaluation.comparison.result_store import Store, draw_sample
 from blockml.evaluation.comparison.running import run_system
-from blockml.evaluation.comparison.store import Store, draw_sample
 from blockml.evaluation.comparison.systems import System
 from blockml.evaluation.comparison.workers import CannotRunError, run_pages
 from tests.evaluation.comparison.fakes import dataset, fake, make_broken

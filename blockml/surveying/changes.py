@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.surveying.lines import RuleCounts
-from blockml.surveying.records import Record, RunOutput
+from blockml.surveying.repeats import RuleCounts
+from blockml.surveying.run_output import Record, RunOutput
 from blockml.surveying.sites import OTHER, Sites, bounded_name
 from blockml.text.sketches import min_hashes, stable_hash64
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError, check_name
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.templates.distances.sketches import PageSketch
+from blockml.templates.distances.page_sketch import PageSketch
 
 Features = TypeVar("Features")
 Matrix = NDArray[np.float64]

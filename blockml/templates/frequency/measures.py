@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.templates.frequency.counts import Counts
-from blockml.templates.frequency.site import FrequencyTables, SiteCounts
+from blockml.templates.frequency.site_counts import FrequencyTables, SiteCounts
 from blockml.text.words import counted
 
 #: "More than a third" of the pages (Gottron 2008, section 7).

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 from blockml.archives.compression import DAMAGED, bounded_lines, open_decompressed
 from blockml.archives.kinds import LINES, split_compression
-from blockml.batch.readers.base import printable
-from blockml.datasets.base import site_of
+from blockml.batch.readers.units import printable
+from blockml.datasets.labelled import site_of
 from blockml.errors import InputError, UsageError, needed
 from blockml.records import FAILURES, UNSURE
 from blockml.text.addresses import original_url

@@ -13,7 +13,7 @@ from blockml import learn_rules
 from blockml.cli import main
 from blockml.errors import UsageError
 from blockml.page import Metadata
-from blockml.rules.learning import RulesPage, candidates, learn_layout
+from blockml.rules.induction import RulesPage, candidates, learn_layout
 
 SITES = Path(__file__).parents[2] / "data" / "sites"
 PAGES = str(SITES / "quillbase-docs")

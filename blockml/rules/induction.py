@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Metadata, Page
 from blockml.rules.applying import VALUE_READERS, PageMatches, element_value, match_sites
-from blockml.rules.rules import DECIDING, DESCRIBING, SiteRules, read_rules
+from blockml.rules.site_rules import DECIDING, DESCRIBING, SiteRules, read_rules
 
 __all__ = ["LEAST_RULES_PAGES", "Learnt", "RulesPage", "candidates", "is_stable", "learn_layout"]
 

@@ -21,7 +21,7 @@ from blockml.evaluation import BlockScores, bootstrap_mean, mean_of_means, means
 from blockml.evaluation.comparison.grid import METRIC_INFO, OUTCOMES, fill_grid, quartiles, slice_pages
 from blockml.evaluation.comparison.means import HEADLINES, Settings, block_ratios, difference_rows, mean_rows, rounded
 from blockml.evaluation.comparison.reference import PageScore
-from blockml.evaluation.comparison.tables import build_tables, write_tables
+from blockml.evaluation.comparison.result_tables import build_tables, write_tables
 
 
 def page(page_id: str, bag_f1: float | None = 0.5, **changes: Any) -> PageScore:

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockml.templates.linked import addresses
-from blockml.templates.linked.addresses import (
+from blockml.templates.linked import public_addresses
+from blockml.templates.linked.public_addresses import (
     FetchError,
     checked_url,
     has_credentials,
@@ -192,7 +192,7 @@ def test_host_and_port() -> None:
 def only_loopback_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat 127.0.0.1, where the test's server is, as public, and check other addresses."""
     check = refusal
-    monkeypatch.setattr(addresses, "refusal", lambda address: None if address == "127.0.0.1" else check(address))
+    monkeypatch.setattr(public_addresses, "refusal", lambda address: None if address == "127.0.0.1" else check(address))
 
 
 @loopback

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 import blockml
 from blockml.errors import UsageError
 from blockml.page import Page
-from blockml.templates.frequency import SiteCounts, ibdf_rule, measure
-from blockml.templates.frequency import site as site_module
+from blockml.templates.frequency import SiteCounts, ibdf_rule, measure, site_counts
 from tests.templates.frequency.strategies import PARTS, assert_same, parse_all, site_pages, texts_page
 
 Arrays = dict[str, NDArray[Any]]
@@ -62,7 +61,7 @@ def test_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     pages = [texts_page("Home", f"page {number}") for number in range(7)]
     whole = SiteCounts.learn(pages)
     for size in (1, 2, 7):
-        monkeypatch.setattr(site_module, "_BATCH", size)
+        monkeypatch.setattr(site_counts, "_BATCH", size)
         assert_equal_arrays(SiteCounts.learn(pages), whole)
 
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError
-from blockml.extractors.base import Between, Extractor, Traits, parameter
 from blockml.extractors.combinations import Member
+from blockml.extractors.extractor import Between, Extractor, Traits, parameter
 from blockml.extractors.methods import METHODS
 from blockml.page import Page
 from blockml.templates.frequency import (
@@ -35,7 +35,7 @@ from blockml.templates.frequency import (
     text_frequency,
     too_few,
 )
-from blockml.templates.frequency.rules import Scores
+from blockml.templates.frequency.measures import Scores
 from blockml.templates.mapping import MAJORITY, content_blocks, template_share
 from blockml.templates.site import ClusteredCounts, SiteTemplate, loaded
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import blockml
 from blockml.page import Nodes
 from blockml.templates.distances import METRICS, PageSketch, sketch
-from blockml.templates.distances.sketches import path_codes, run_codes, tag_sequence
+from blockml.templates.distances.page_sketch import path_codes, run_codes, tag_sequence
 from blockml.text.sketches import stable_hash64
 from tests.strategies import messy_html, path_of
 from tests.templates.distances import naive

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from blockml.archives.kinds import name_text, page_stem
+from blockml.datasets.labelled_tables import COLUMNS
 from blockml.datasets.sources import is_empty, is_table, table_rows
-from blockml.datasets.table import COLUMNS
 from blockml.errors import UsageError, check_type
 from blockml.storage.atomic import refuse_special
 

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from blockml.archives.kinds import page_stem
-from blockml.datasets.base import (
+from blockml.datasets.gold import Gold, RegionGold, RunGold, as_label
+from blockml.datasets.label_studio import SpanGold, is_export, label_studio_rows
+from blockml.datasets.labelled import (
     Dataset,
     LabelledPage,
     declared_url,
@@ -22,8 +24,6 @@ from blockml.datasets.base import (
     read_page_file,
     text_gold,
 )
-from blockml.datasets.gold import Gold, RegionGold, RunGold, as_label
-from blockml.datasets.label_studio import SpanGold, is_export, label_studio_rows
 from blockml.datasets.sources import (
     TableRow,
     field_problem,

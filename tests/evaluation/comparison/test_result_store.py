@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from blockml.datasets import TextGold
 from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison.reference import PageScore
-from blockml.evaluation.comparison.store import Store, draw_sample
+from blockml.evaluation.comparison.result_store import Store, draw_sample
 from blockml.evaluation.comparison.workers import TaskResult
 from research.fuzz.mutations import mutated
 from tests.evaluation.comparison.fakes import dataset
@@ -232,7 +232,7 @@ def test_tables_of_another_version_are_replaced(tmp_path: Path) -> None:
 HOLD = """
 import sys
 from pathlib import Path
-from blockml.evaluation.comparison.store import Store
+from blockml.evaluation.comparison.result_store import Store
 with Store(Path(sys.argv[1])).locked():
     print("held", flush=True)
     sys.stdin.read()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from blockml.surveying.records import Record
+from blockml.surveying.run_output import Record
 from blockml.surveying.sites import PageCounts
 from blockml.text.addresses import original_url
 
@@ -79,7 +79,7 @@ def page_kind(record: Record) -> str:
 
     Examples
     --------
-    >>> from blockml.surveying.records import record_of
+    >>> from blockml.surveying.run_output import record_of
     >>> def kind(url, **more):
     ...     return page_kind(record_of({"id": "1", "url": f"https://cats.example{url}", **more}, 1))
     >>> kind("/tag/tabby"), kind("/sitemap.xml"), kind("/?q=cats"), kind("/"), kind("/a", article_probability=0.9)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from blockml.batch.readers.base import Item, printable
+from blockml.batch.readers.units import Item, printable
 from blockml.errors import MissingExtraError, check_type
 from blockml.extract import extract_with
 from blockml.extractors import Extractor
@@ -183,7 +183,7 @@ def _at_sites(extractor: Extractor, sites: Mapping[str, SiteTemplate]) -> dict[s
 
 
 def _declared_url(html: bytes | str) -> str | None:
-    from blockml.datasets.base import declared_url  # only this option needs it
+    from blockml.datasets.labelled import declared_url  # only this option needs it
 
     return declared_url(html)
 

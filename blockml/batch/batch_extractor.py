@@ -1,6 +1,6 @@
-"""A picklable extractor for engines that process tables and streams of pages on many machines.
+"""A picklable extractor for engines that process tables and streams of pages, and extraction of a column of pages.
 
-The engine does the scheduling: it sends the extractor to its workers and calls it there. ``docs/batch.md`` has examples
+An engine does the scheduling: it sends the extractor to its workers and calls it there. ``docs/batch.md`` has examples
 for Spark, Ray Data, datatrove, Hugging Face datasets, DuckDB and polars.
 """
 
@@ -13,19 +13,19 @@ from typing import Any
 
 from blockml.batch.outputs import record_batch, schema
 from blockml.batch.packing import Piece, Records
+from blockml.batch.page_records import PageExtractor, finishes
 from blockml.batch.pool import WorkerPool
 from blockml.batch.readers import RecordFields, in_units
-from blockml.batch.readers.base import Item
 from blockml.batch.readers.tables import cell_text, cell_value, chosen_columns, row_item
-from blockml.batch.records import PageExtractor, finishes
+from blockml.batch.readers.units import Item
 from blockml.batch.run import ISOLATIONS
 from blockml.batch.worker import Guard, Setup, one_thread
-from blockml.errors import UsageError, check_name
+from blockml.errors import UsageError, check_name, needed
 from blockml.extractors import AnyModel, load
 from blockml.options import Options
 from blockml.page.lazy import cached_property
 
-__all__ = ["BatchExtractor"]
+__all__ = ["BatchExtractor", "extract_column"]
 
 
 @dataclass(frozen=True)
@@ -149,3 +149,59 @@ class BatchExtractor:
         pool = WorkerPool(Setup(self._pages, Records(), self.guard, self.options.read_limit), 1)
         weakref.finalize(self, pool.close)
         return pool
+
+
+def extract_column(column: Any, *, model: AnyModel = "default", **options: Any) -> Any:  # noqa: ANN401
+    r"""Extract the main texts of a column of pages.
+
+    Parameters
+    ----------
+    column
+        A pandas or polars series, an Arrow array, or any iterable of ``str`` or ``bytes``.
+    model
+        A model as accepted by :func:`blockml.load`.
+    **options
+        Fields of :class:`blockml.options.Options`, such as ``threshold`` and ``favour``, as in :func:`blockml.extract`.
+        The output format is ``format="markdown"`` or ``"html"`` instead of ``"text"``; :func:`blockml.render` calls it
+        ``output_format``.
+
+    Returns
+    -------
+    series, array or list
+        The texts, in a column of the same kind (a list for other iterables); empty for pages that failed.
+
+    Raises
+    ------
+    MissingExtraError
+        The column is not a list or tuple, and narwhals isn't installed.
+    UsageError
+        The column is not iterable, or an option is unknown or has an invalid value.
+
+    Examples
+    --------
+    >>> extract_column(["<p>One", b"<p>Two", None], model="kim2013", threshold=0.0)
+    ['One', 'Two', '']
+    >>> extract_column(["<h1>One</h1><p>Two"], model="kim2013", threshold=0.0, format="markdown")
+    ['# One\n\nTwo']
+    """
+    if isinstance(column, str | bytes | bytearray | memoryview | Mapping) or not hasattr(column, "__iter__"):
+        raise UsageError(f"column must be a series, an array or another iterable, got {type(column).__name__}")
+    if isinstance(column, list | tuple):
+        return _texts(column, model, options)
+    with needed("a column of a data frame", "frames"):
+        import narwhals as nw
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        return _texts(column, model, options)
+    texts = _texts(series.to_list(), model, options)
+    made = nw.new_series(series.name, texts, nw.String(), backend=series.implementation)
+    return made.to_native()
+
+
+def _texts(cells: Iterable[Any], model: AnyModel, options: Mapping[str, Any]) -> list[str]:
+    for name in options:
+        if name == "output_format":
+            raise UsageError("the output format is given by format, not output_format, as in blockml.predict")
+        check_name("option", name, [item.name for item in fields(Options)])
+    rows = ({"html": cell} for cell in cells)
+    return [record["text"] for record in BatchExtractor(model, Options(**options)).records(rows)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.surveying.records import Record
+from blockml.surveying.run_output import Record
 
 __all__ = [
     "LEAST_PAGES_OF_LINE",
@@ -163,7 +163,7 @@ class RuleCounts:
 
     Examples
     --------
-    >>> from blockml.surveying.records import record_of
+    >>> from blockml.surveying.run_output import record_of
     >>> before, now = RuleCounts(), RuleCounts()
     >>> for n in range(20):
     ...     before.add(record_of({"id": f"cats/{n}", "rules": ["cats drop .ad"]}, n))

@@ -82,7 +82,7 @@ def test_what_is_not_a_file_is_named(tmp_path: Path) -> None:
 
 def test_limits_count_before_selectors_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A site with too many selectors or layouts is refused without compiling one, in any spelling of its name."""
-    monkeypatch.setattr("blockml.rules.rules.compile_selector", None)
+    monkeypatch.setattr("blockml.rules.site_rules.compile_selector", None)
     path = tmp_path / "rules.toml"
     path.write_text(f'["a.example"]\ndrop = {json.dumps([f"p{n}" for n in range(28_000)])}\n')
     layouts: list[dict[str, str]] = [{}] * 11
