@@ -12,7 +12,7 @@ import blockml
 from blockml.batch import Guard, Options
 from blockml.datasets import Dataset
 from blockml.errors import UnknownNameError, UsageError
-from blockml.evaluation.run import evaluate_extractor
+from blockml.evaluation import evaluate_extractor
 from blockml.extractors import Plain, resolve, trained
 from blockml.training.adapt import adapt
 from blockml.training.recipes import recipe

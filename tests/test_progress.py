@@ -10,14 +10,13 @@ import pytest
 
 import blockml
 from blockml.batch import learn_sites
-from blockml.datasets.validation import check_pages, gold_defects
-from blockml.evaluation.comparison.running import compare_systems, run_system, score_systems
-from blockml.evaluation.run import evaluate_extractor
+from blockml.datasets import check_pages, gold_defects
+from blockml.evaluation import evaluate_extractor
+from blockml.evaluation.comparison import compare_systems, run_system, score_systems
 from blockml.progress import ignore_progress
 from blockml.surveying import survey
+from blockml.templates import SiteTemplate, cluster_pages
 from blockml.templates.distances import distance_matrix
-from blockml.templates.grouping import cluster_pages
-from blockml.templates.site import SiteTemplate
 
 RECORDS = [{"id": str(number), "text": "Cats.", "status": "ok", "confidence": 0.5} for number in range(3)]
 PAGES = [blockml.parse(f"<p>Home</p><p>Page {number}</p>") for number in range(4)]

@@ -6,23 +6,66 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blockml.archives.kinds import is_page_of_folder, split_compression
 from blockml.datasets.annotated import is_annotated, read_annotated
-from blockml.datasets.folders import find_table, gold_beside, read_corpus, read_flat, read_folders
-from blockml.datasets.gold import BlockLabels, Gold, RegionGold, RunGold, SnippetGold, TextGold
+from blockml.datasets.folders import (
+    find_table,
+    gold_beside,
+    read_corpus,
+    read_flat,
+    read_folders,
+    read_labels,
+    write_labels,
+)
+from blockml.datasets.gold import (
+    BlockLabels,
+    Gold,
+    RegionGold,
+    RunGold,
+    SnippetGold,
+    TextGold,
+    block_tokens,
+    ignored_text,
+)
 from blockml.datasets.labelled import Dataset, LabelledPage, check_names, html_files, site_of
 from blockml.datasets.labelled_tables import dataset_of_rows, read_table
 from blockml.datasets.published import PUBLISHED
 from blockml.datasets.sources import TABLE_READERS, is_table, object_rows, table_parts
 from blockml.errors import DatasetError, UsageError, check_name
+from blockml.page.lazy import imported_later as _imported_later
 from blockml.text.words import counted
 
+if TYPE_CHECKING:
+    from blockml.datasets.validation import (
+        INVALID_FOR_EVALUATION,
+        INVALID_FOR_TRAINING,
+        Finding,
+        FindingKind,
+        check_pages,
+        filtered,
+        gold_defects,
+        soft_error,
+        validate,
+        validate_page,
+    )
+
 __all__ = [
-    "LAYOUTS", "AnyData", "BlockLabels", "Dataset", "Gold", "LabelledPage", "RegionGold", "RunGold", "SnippetGold",
-    "TextGold", "detect_format", "open_dataset", "open_datasets", "site_of",
+    "INVALID_FOR_EVALUATION", "INVALID_FOR_TRAINING", "LAYOUTS", "AnyData", "BlockLabels", "Dataset", "Finding",
+    "FindingKind", "Gold", "LabelledPage", "RegionGold", "RunGold", "SnippetGold", "TextGold", "block_tokens",
+    "check_pages", "detect_format", "filtered", "gold_defects", "ignored_text", "open_dataset", "open_datasets",
+    "read_labels", "site_of", "soft_error", "validate", "validate_page", "write_labels",
 ]  # fmt: skip
+
+#: Names that are imported on first use, because they need the extra ``train``.
+_LATER = (
+    "INVALID_FOR_EVALUATION", "INVALID_FOR_TRAINING", "Finding", "FindingKind", "check_pages", "filtered",
+    "gold_defects", "soft_error", "validate", "validate_page",
+)  # fmt: skip
+
+if not TYPE_CHECKING:  # type checkers would take any name for granted
+    __getattr__ = _imported_later(__name__, dict.fromkeys(_LATER, "blockml.datasets.validation"))
 
 #: Readers of folders by layout name.
 READERS: Mapping[str, Callable[[Path, str], Dataset]] = {

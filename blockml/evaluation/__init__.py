@@ -1,13 +1,15 @@
 """Metrics of extraction quality, and the statistical uncertainty of their means.
 
 ========================  =========================================================================
-:mod:`~.blocks`           precision, recall and F1 over labelled blocks, main-content class
-:mod:`~.words`            word-level scores of the text: LCS, bag of words, shingles, snippets
+:mod:`~.metrics`          precision, recall and F1 over labelled blocks, and over words of the text
+:mod:`~.clusters`         agreement of clusterings with known groups
 :mod:`~.bootstrap`        bootstrap intervals of means and of paired differences; means per site
 :mod:`~.run`              evaluation of one extractor on one data set
 :mod:`~.comparison`       comparison of many systems on many data sets
 ========================  =========================================================================
 """
+
+from typing import TYPE_CHECKING
 
 from blockml.evaluation.bootstrap import (
     Difference,
@@ -19,6 +21,7 @@ from blockml.evaluation.bootstrap import (
     means_by,
     paired_difference,
 )
+from blockml.evaluation.clusters import adjusted_rand, cluster_scores, dunn, mutual_information, nmi, purity, rand
 from blockml.evaluation.metrics import (
     BlockScores,
     SnippetRates,
@@ -29,9 +32,20 @@ from blockml.evaluation.metrics import (
     shingle_scores,
     snippet_rates,
 )
+from blockml.page.lazy import imported_later as _imported_later
+
+if TYPE_CHECKING:
+    from blockml.evaluation.run import Seen, evaluate_extractor, find_seen, summarise
 
 __all__ = [
-    "BlockScores", "Difference", "Interval", "Resampled", "SnippetRates", "WordScores", "bag_scores", "block_scores",
-    "bootstrap_mean", "bootstrap_systems", "lcs_scores", "mean_of_means", "means_by", "paired_difference",
-    "shingle_scores", "snippet_rates",
+    "BlockScores", "Difference", "Interval", "Resampled", "Seen", "SnippetRates", "WordScores", "adjusted_rand",
+    "bag_scores", "block_scores", "bootstrap_mean", "bootstrap_systems", "cluster_scores", "dunn", "evaluate_extractor",
+    "find_seen", "lcs_scores", "mean_of_means", "means_by", "mutual_information", "nmi", "paired_difference", "purity",
+    "rand", "shingle_scores", "snippet_rates", "summarise",
 ]  # fmt: skip
+
+#: Modules of the names that are imported on first use, because they need the extra ``train``.
+_LATER = dict.fromkeys(("Seen", "evaluate_extractor", "find_seen", "summarise"), "blockml.evaluation.run")
+
+if not TYPE_CHECKING:  # type checkers would take any name for granted
+    __getattr__ = _imported_later(__name__, _LATER)

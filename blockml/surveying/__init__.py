@@ -4,6 +4,11 @@ A survey reads an output of ``blockml predict`` or of an engine, and makes table
 pages. Only commands and :func:`blockml.survey` import this package.
 """
 
+from blockml.surveying.choice import choose_pages, chosen_pages
+from blockml.surveying.page_kinds import SURVEYED_KINDS
 from blockml.surveying.report import TABLES, Survey, survey
+from blockml.surveying.run_output import RunOutput
 
-__all__ = ["TABLES", "Survey", "survey"]
+__all__ = [
+    "SURVEYED_KINDS", "TABLES", "RunOutput", "Survey", "choose_pages", "chosen_pages", "survey",
+]  # fmt: skip

@@ -24,7 +24,7 @@ from blockml.datasets import open_dataset
 from blockml.errors import MissingExtraError, UsageError
 from blockml.extractors import Plain
 from blockml.labelling.store import LabelStore
-from blockml.templates.linked.folder import open_source
+from blockml.templates.linked import open_source
 
 TEXT = "Cats rule the world, and nobody has ever told them otherwise."
 HTML = f"<title>Cats</title><p>{TEXT}</p>".encode()

@@ -30,9 +30,7 @@ from blockml.batch.run import failures_path, parts_path
 from blockml.cli import main
 from blockml.decision import DecisionPolicy
 from blockml.errors import UsageError
-from blockml.extractors import Extractor, Plain, TrainedExtractor
-from blockml.extractors.combinations import Union
-from blockml.extractors.trained import ParsedBy
+from blockml.extractors import Extractor, ParsedBy, Plain, TrainedExtractor, Union
 from blockml.storage.atomic import is_device, safe_file_name
 from tests.batch.poison import Poison
 from tests.models import small_model

@@ -12,7 +12,7 @@ from blockml.batch import Item, find_inputs, learn_sites, predict_items, read_it
 from blockml.cli import main
 from blockml.extractors import Plain, resolve
 from blockml.parsing import parse
-from blockml.templates.site import SiteTemplate
+from blockml.templates import SiteTemplate
 
 NAMES = ("cats", "dogs", "birds", "fish", "snails")
 

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("jinja2")
 
 from blockml.cli import main
-from blockml.templates.site import SiteTemplate
+from blockml.templates import SiteTemplate
 
 SITES = Path(__file__).parents[2] / "data" / "sites"
 COURIER = SITES / "harbour-courier"

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.datasets import RegionGold, RunGold, SnippetGold, TextGold
+from blockml.datasets import RegionGold, RunGold, SnippetGold, TextGold, ignored_text
 from blockml.datasets.annotated import split_annotation
-from blockml.datasets.gold import ignored_text
 from blockml.evaluation import bag_scores
 from blockml.page import MAIN_LABELS, Label
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import blockml
-from blockml.datasets.gold import block_tokens
+from blockml.datasets import block_tokens
 from blockml.datasets.gold_coverage import repeated_words, uncovered_text
 from blockml.text.words import metric_tokens
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from blockml.datasets import Dataset, LabelledPage, TextGold
-from blockml.datasets.validation import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, FindingKind, gold_defects
+from blockml.datasets import (
+    INVALID_FOR_EVALUATION,
+    INVALID_FOR_TRAINING,
+    Dataset,
+    FindingKind,
+    LabelledPage,
+    TextGold,
+    gold_defects,
+)
 
 
 def dataset(folder: Path, *, flags: tuple[str, ...] = ()) -> Dataset:

@@ -11,8 +11,7 @@ import pytest
 
 import blockml
 from blockml.cli import main
-from blockml.datasets import detect_format, open_dataset, site_of
-from blockml.datasets.validation import validate
+from blockml.datasets import detect_format, open_dataset, site_of, validate
 from blockml.errors import DatasetError, UnknownNameError, UsageError
 from blockml.page import Label
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import blockml
-from blockml.datasets.validation import soft_error
+from blockml.datasets import soft_error
 
 WORDS = " ".join(["word"] * 60)
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import blockml
-from blockml.datasets import Gold, RunGold, TextGold, open_dataset
-from blockml.datasets.validation import FindingKind, validate, validate_page
+from blockml.datasets import FindingKind, Gold, RunGold, TextGold, open_dataset, validate, validate_page
 from blockml.page import Label
 
 DATA = Path(__file__).parents[2] / "data"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.evaluation.clusters import adjusted_rand, cluster_scores, dunn, mutual_information, nmi, purity, rand
+from blockml.evaluation import adjusted_rand, cluster_scores, dunn, mutual_information, nmi, purity, rand
 from blockml.templates.clustering import k_medoids_runs, single_linkage
 from tests.templates.clustering.made import example, groups_apart
 

@@ -15,7 +15,7 @@ from blockml.errors import UsageError
 from blockml.evaluation import WordScores, block_scores
 from blockml.evaluation.calibration import precision_recall
 from blockml.evaluation.metrics import f_beta
-from blockml.reports.curves import curves_svg, write_curves
+from blockml.reports import curves_svg, write_curves
 
 blocks = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])), min_size=1).filter(
     lambda pairs: any(main for main, _ in pairs)

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from blockml.datasets import Dataset, Gold, LabelledPage, RunGold, TextGold
-from blockml.datasets.gold import ignored_text
-from blockml.evaluation import bag_scores, lcs_scores, shingle_scores
-from blockml.evaluation.comparison.reference import Reference
-from blockml.evaluation.run import evaluate_extractor
+from blockml.datasets import Dataset, Gold, LabelledPage, RunGold, TextGold, ignored_text
+from blockml.evaluation import bag_scores, evaluate_extractor, lcs_scores, shingle_scores
+from blockml.evaluation.comparison import Reference
 from blockml.extractors import Plain
 from blockml.page import Label
 

@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 import blockml
 from blockml.errors import UnknownNameError, UsageError
-from blockml.extractors import Extractor, Plain, Traits, resolve
-from blockml.extractors.combinations import Combination, Intersection, Majority, Serial, Union, without_blocks
+from blockml.extractors import Extractor, Intersection, Majority, Plain, Serial, Traits, Union, resolve
+from blockml.extractors.combinations import Combination, without_blocks
 from blockml.extractors.heuristics.boilerpipe import BoilerpipeArticle, Density, NumWords
 from blockml.extractors.heuristics.lqf import LQF
 from blockml.page import Page, Separator, Status

@@ -16,8 +16,7 @@ from blockml import features
 from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import FeatureMismatchError, UsageError
-from blockml.extractors import TrainedExtractor, resolve, trained
-from blockml.extractors.matrix import page_matrix
+from blockml.extractors import TrainedExtractor, page_matrix, resolve, trained
 from blockml.features import FEATURE_SETS, describe_columns
 from blockml.features.votes import VOTERS
 from blockml.model import Model, save_model

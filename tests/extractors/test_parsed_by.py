@@ -10,11 +10,10 @@ import pytest
 import blockml
 from blockml.cli import main
 from blockml.errors import UnknownNameError
-from blockml.evaluation.comparison.systems import choose
-from blockml.extractors import resolve
-from blockml.extractors.trained import ParsedBy
+from blockml.evaluation.comparison import choose
+from blockml.extractors import ParsedBy, resolve
 from blockml.sites.at_site import at_site
-from blockml.templates.site import SiteTemplate
+from blockml.templates import SiteTemplate
 
 PAGE = Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html"
 #: lxml keeps the first words inside the table, and the standard's tree moves them before it.

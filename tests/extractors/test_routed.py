@@ -13,21 +13,12 @@ import pytest
 import blockml
 from blockml.batch import BatchExtractor, Item, Options, predict_items
 from blockml.errors import ModelError, ModelFormatError, UsageError
-from blockml.extractors import resolve, trained
-from blockml.extractors.routed import (
-    ROUTES,
-    Route,
-    RoutedExtractor,
-    RouteTemplate,
-    read_routed,
-    template_features,
-    write_routed,
-)
-from blockml.extractors.trained import ParsedBy
+from blockml.extractors import ParsedBy, Route, RoutedExtractor, read_routed, resolve, trained, write_routed
+from blockml.extractors.routed import ROUTES, RouteTemplate, template_features
 from blockml.model import Model
 from blockml.predictors import Correction
 from blockml.sites.at_site import at_site
-from blockml.templates.site import SiteTemplate
+from blockml.templates import SiteTemplate
 
 TEXT = "<p>" + "Cats rule the world, and nobody has asked them to. " * 4
 LIST = "<ul>" + "<li><b>Cats</b> <i>rule</i>" * 20

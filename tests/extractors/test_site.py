@@ -16,19 +16,26 @@ import blockml
 from blockml.datasets import open_dataset
 from blockml.decision import predicted_f1
 from blockml.errors import ModelError, UsageError
-from blockml.evaluation.run import evaluate_extractor
+from blockml.evaluation import evaluate_extractor
 from blockml.extract import extract_page
-from blockml.extractors import Extractor, TrainedExtractor, resolve
-from blockml.extractors.combinations import Intersection, Majority, Union
-from blockml.extractors.matrix import page_matrix
+from blockml.extractors import (
+    Extractor,
+    Intersection,
+    Majority,
+    Route,
+    RoutedExtractor,
+    TrainedExtractor,
+    Union,
+    page_matrix,
+    resolve,
+)
 from blockml.extractors.methods import SITE_METHODS
-from blockml.extractors.routed import Route, RoutedExtractor
 from blockml.features import FEATURE_SETS
 from blockml.features.site_pages import COLUMNS, UNKNOWN
 from blockml.page import Page
 from blockml.sites.at_site import at_site
 from blockml.sites.template_methods import BlockFrequency, TextFrequency, TreeMapping
-from blockml.templates.site import SiteTemplate
+from blockml.templates import SiteTemplate
 from blockml.training.recipes import recipe
 from blockml.training.table import build_table
 from blockml.training.train import train_model

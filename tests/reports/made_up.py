@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.evaluation.comparison.result_tables import TABLES_VERSION
+from blockml.evaluation.comparison import TABLES_VERSION
 
 NAMES = (
     "blockml-wide", "trafilatura", "kim2013", "readability", "ccb", "boilerpipe-article", "slope", "newspaper",

@@ -17,7 +17,7 @@ from lxml import html
 from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError
-from blockml.reports.clustering import write_clustering
+from blockml.reports import write_clustering
 from tests.reports.pages import HOSTILE, cells_of, read_page, words_of
 
 _IMAGE = re.compile(r'<image [^>]*href="data:image/png;base64,[A-Za-z0-9+/]+=*"/>')

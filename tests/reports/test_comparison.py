@@ -14,8 +14,7 @@ pytest.importorskip("jinja2")
 from lxml import html
 
 from blockml.errors import MissingExtraError, UsageError
-from blockml.evaluation.comparison.grid import METRIC_INFO
-from blockml.evaluation.comparison.result_tables import build_tables
+from blockml.evaluation.comparison import METRIC_INFO, build_tables
 from blockml.reports import templating, view_name, write_comparison
 from tests.browser import chromium, watched
 from tests.reports.made_up import made_up_tables

@@ -12,7 +12,7 @@ from blockml.extractors import resolve
 from blockml.extractors.heuristics.ccb import blur
 from blockml.extractors.heuristics.dsc import flat_sections
 from blockml.extractors.heuristics.token_stream import token_stream
-from blockml.reports.curves import curve_svg
+from blockml.reports import curve_svg
 from tests.strategies import messy_html
 
 MENU = "<ul>" + "<li><a href=/>Home</a></li>" * 20 + "</ul>"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from blockml.errors import UsageError
-from blockml.evaluation.comparison.result_tables import TABLES_VERSION
+from blockml.evaluation.comparison import TABLES_VERSION
 from blockml.reports.ranking import index_tables, leaders, standings, summarise_ranking
 
 

@@ -14,8 +14,8 @@ import blockml
 from blockml.batch import BatchExtractor
 from blockml.cli import main
 from blockml.errors import BlockmlError, InputError, UsageError
-from blockml.extractors import Extractor, trained
-from blockml.extractors.routed import RoutedExtractor, RulesExtractor, read_routed, write_routed
+from blockml.extractors import Extractor, RoutedExtractor, read_routed, trained, write_routed
+from blockml.extractors.routed import RulesExtractor
 from blockml.options import Options
 from blockml.page import Reason
 from blockml.rules import EXAMPLE, read_rules, tally_notes
@@ -359,7 +359,7 @@ def test_rules_of_a_folder_that_have_no_effect_are_refused(tmp_path: Path, conte
 
 def test_comparisons_notice_changed_rules(tmp_path: Path) -> None:
     """The version of a system by rules changes with the file."""
-    from blockml.evaluation.comparison.systems import choose
+    from blockml.evaluation.comparison import choose
 
     path = tmp_path / "rules.toml"
     versions = []

@@ -15,9 +15,8 @@ from blockml.errors import InputError, UsageError
 from blockml.extractors import resolve
 from blockml.labelling.store import LabelStore, labelled_pages
 from blockml.page import Label
-from blockml.surveying import survey
-from blockml.surveying.choice import choose_pages, chosen_pages
-from blockml.surveying.run_output import RunOutput, record_id
+from blockml.surveying import RunOutput, choose_pages, chosen_pages, survey
+from blockml.surveying.run_output import record_id
 
 PAGE = "<title>{0}</title><a href=/>Home</a><h1>Cats {0}</h1><p>Cats rule the world, and nobody has asked them to.</p>"
 

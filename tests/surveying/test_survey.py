@@ -18,12 +18,11 @@ from blockml.batch import Item, predict_items
 from blockml.cli import main
 from blockml.errors import InputError, UsageError
 from blockml.extractors import resolve
-from blockml.surveying import TABLES, survey
+from blockml.surveying import SURVEYED_KINDS, TABLES, RunOutput, choose_pages, survey
 from blockml.surveying.changes import Changes, Earlier
-from blockml.surveying.choice import choose_pages
-from blockml.surveying.page_kinds import SURVEYED_KINDS, page_kind, url_pattern
+from blockml.surveying.page_kinds import page_kind, url_pattern
 from blockml.surveying.report import held_out
-from blockml.surveying.run_output import RunOutput, record_of
+from blockml.surveying.run_output import record_of
 
 pytest.importorskip("jinja2")
 DATA = Path(__file__).parents[2] / "data" / "sites"

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 import blockml
 from blockml.errors import UnknownNameError, UsageError
 from blockml.page import Page
-from blockml.templates import grouping
+from blockml.templates import PageSummary, cluster_pages, grouping, summarise_page
 from blockml.templates.distances import distance
-from blockml.templates.grouping import PageSummary, cluster_pages, summarise_page
 from tests.strategies import messy_html
 
 #: Two layouts of pages, with texts that are unique and one that all share.

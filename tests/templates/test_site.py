@@ -16,8 +16,9 @@ import blockml
 from blockml.errors import ModelFormatError, UsageError
 from blockml.model import save_model
 from blockml.page import Page
+from blockml.templates import SiteTemplate
 from blockml.templates.frequency import measure
-from blockml.templates.site import SiteTemplate, loaded
+from blockml.templates.site import loaded
 from tests.models import small_model
 from tests.strategies import messy_html
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from blockml import extract
 from blockml.datasets import Dataset, LabelledPage, TextGold
-from blockml.evaluation.comparison.systems import Run, System, SystemOutput
+from blockml.evaluation.comparison import System, SystemOutput
+from blockml.evaluation.comparison.systems import Run
 from blockml.extractors import Plain
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from blockml.cli import main
-from blockml.evaluation.comparison import systems
-from blockml.evaluation.comparison.running import load_scores
+from blockml.evaluation.comparison import load_scores, systems
 
 DATA = str(Path(__file__).parents[3] / "data" / "pages")
 

@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 import blockml
 from blockml.datasets import Gold, LabelledPage, RegionGold, SnippetGold, TextGold, open_dataset
 from blockml.errors import DatasetError
-from blockml.evaluation import bag_scores, lcs_scores, shingle_scores, snippet_rates
-from blockml.evaluation.comparison import reference
-from blockml.evaluation.comparison.reference import PageScore, Reference
-from blockml.evaluation.comparison.systems import System, choose
-from blockml.evaluation.run import evaluate_extractor
+from blockml.evaluation import bag_scores, evaluate_extractor, lcs_scores, shingle_scores, snippet_rates
+from blockml.evaluation.comparison import PageScore, Reference, System, choose, reference
 from blockml.extractors import resolve
 from blockml.page import Label
 from tests.strategies import messy_html, messy_texts

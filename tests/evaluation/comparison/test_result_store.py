@@ -20,9 +20,7 @@ from hypothesis import strategies as st
 
 from blockml.datasets import TextGold
 from blockml.errors import DatasetError, UsageError
-from blockml.evaluation.comparison.reference import PageScore
-from blockml.evaluation.comparison.result_store import Store, draw_sample
-from blockml.evaluation.comparison.workers import TaskResult
+from blockml.evaluation.comparison import PageScore, Store, TaskResult, draw_sample
 from research.fuzz.mutations import mutated
 from tests.evaluation.comparison.fakes import dataset
 

@@ -18,10 +18,17 @@ from hypothesis import strategies as st
 
 from blockml.errors import UsageError
 from blockml.evaluation import BlockScores, bootstrap_mean, mean_of_means, means_by, paired_difference
-from blockml.evaluation.comparison.grid import METRIC_INFO, OUTCOMES, fill_grid, quartiles, slice_pages
-from blockml.evaluation.comparison.means import HEADLINES, Settings, block_ratios, difference_rows, mean_rows, rounded
-from blockml.evaluation.comparison.reference import PageScore
-from blockml.evaluation.comparison.result_tables import build_tables, write_tables
+from blockml.evaluation.comparison import (
+    HEADLINES,
+    METRIC_INFO,
+    OUTCOMES,
+    PageScore,
+    Settings,
+    build_tables,
+    write_tables,
+)
+from blockml.evaluation.comparison.grid import fill_grid, quartiles, slice_pages
+from blockml.evaluation.comparison.means import block_ratios, difference_rows, mean_rows, rounded
 
 
 def page(page_id: str, bag_f1: float | None = 0.5, **changes: Any) -> PageScore:

@@ -13,17 +13,22 @@ import pytest
 
 from blockml.datasets import LabelledPage
 from blockml.errors import DatasetError, UsageError
-from blockml.evaluation.comparison import running
-from blockml.evaluation.comparison.result_store import PageSample, Store, draw_sample
-from blockml.evaluation.comparison.running import (
+from blockml.evaluation.comparison import (
+    CannotRunError,
+    Chosen,
+    PageSample,
+    Store,
+    System,
+    TaskResult,
+    choose,
     compare_systems,
+    draw_sample,
     load_descriptions,
     load_scores,
     run_system,
+    running,
     score_systems,
 )
-from blockml.evaluation.comparison.systems import Chosen, System, choose
-from blockml.evaluation.comparison.workers import CannotRunError, TaskResult
 from tests.evaluation.comparison.fakes import dataset, fake
 
 TEXTS = {"a": "one two three", "b": "four five six", "c": "seven"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blockml.errors import UnknownNameError
-from blockml.evaluation.comparison.systems import choose
+from blockml.evaluation.comparison import choose
 
 SCRIPT = """
 import blockml

@@ -14,9 +14,7 @@ import pytest
 import blockml
 from blockml.datasets import LabelledPage
 from blockml.errors import ModelError, UnknownNameError, UsageError
-from blockml.evaluation.comparison import systems
-from blockml.evaluation.comparison.systems import PEERS, choose
-from blockml.evaluation.comparison.workers import run_pages
+from blockml.evaluation.comparison import PEERS, choose, run_pages, systems
 from blockml.extractors import EXTRACTORS, Plain, TrainedExtractor, model_names
 from blockml.extractors.registry import OTHER_TOOLS
 from tests.models import small_model

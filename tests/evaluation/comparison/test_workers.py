@@ -11,11 +11,7 @@ from pathlib import Path
 import pytest
 
 from blockml.errors import UsageError
-from blockml.evaluation.comparison import workers
-from blockml.evaluation.comparison.result_store import Store, draw_sample
-from blockml.evaluation.comparison.running import run_system
-from blockml.evaluation.comparison.systems import System
-from blockml.evaluation.comparison.workers import CannotRunError, run_pages
+from blockml.evaluation.comparison import CannotRunError, Store, System, draw_sample, run_pages, run_system, workers
 from tests.evaluation.comparison.fakes import dataset, fake, make_broken
 
 #: A script that defines a system and runs it.

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from blockml.datasets import LabelledPage, open_dataset
-from blockml.datasets.validation import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, filtered
+from blockml.datasets import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, LabelledPage, filtered, open_dataset
+from blockml.datasets.validation import REPLACED
 from blockml.evaluation import Difference, Interval
 from blockml.features import feature_set
 from blockml.predictors import MLP

@@ -11,7 +11,7 @@ import train
 from blockml import extractors
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.evaluation import Difference
-from blockml.evaluation.comparison.systems import System, SystemOutput
+from blockml.evaluation.comparison import System, SystemOutput
 from blockml.model import Model
 from research.benchmarks import held_out
 from research.benchmarks.held_out import Scored, beside_others, scored, trust

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.evaluation.comparison.grid import METRIC_INFO
+from blockml.evaluation.comparison import METRIC_INFO
 from research.benchmarks.papers.published import (
     NOTE,
     Claim,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.errors import MissingExtraError, UsageError
-from blockml.evaluation.clusters import rand
+from blockml.evaluation import rand
 from blockml.templates.clustering import minhash_linkage, single_linkage
 from blockml.templates.clustering.minhash_linkage import least_jaccard
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from blockml.templates.linked.web import WebSource
+from blockml.templates.linked import WebSource
 from tests.templates.linked.webserver import Site
 
 

@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import InputError, MissingExtraError, UsageError
-from blockml.templates.linked import links
-from blockml.templates.linked.archive import ArchiveSource
-from blockml.templates.linked.folder import open_source
+from blockml.templates.linked import ArchiveSource, links, open_source
 
 A, B, C = (f"http://a.example/{name}" for name in "abc")
 

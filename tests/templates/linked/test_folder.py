@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import InputError, UnknownNameError, UsageError
-from blockml.templates.linked import links, normalise
-from blockml.templates.linked.archive import ArchiveSource
-from blockml.templates.linked.folder import FolderSource, open_source
+from blockml.templates.linked import ArchiveSource, FolderSource, links, normalise, open_source
 
 DATA = Path(__file__).parents[3] / "data" / "sites"
 BASE = "http://folder.invalid/"

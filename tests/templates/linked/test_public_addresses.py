@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockml.templates.linked import public_addresses
+from blockml.templates.linked import WebSource, public_addresses
 from blockml.templates.linked.public_addresses import (
     FetchError,
     checked_url,
@@ -26,7 +26,6 @@ from blockml.templates.linked.public_addresses import (
     refusal,
     system_resolver,
 )
-from blockml.templates.linked.web import WebSource
 from tests.templates.linked.webserver import HTML, Site, loopback, page, reason, redirect
 
 # Addresses: none of these tests may open a socket, and pytest-socket checks that none does

@@ -16,7 +16,7 @@ import pytest
 
 import blockml
 from blockml.errors import MissingExtraError, UsageError
-from blockml.templates.linked.web import WebSource
+from blockml.templates.linked import WebSource
 from tests.templates.linked.webserver import HTML, Site, loopback, page, reason, redirect, send
 
 

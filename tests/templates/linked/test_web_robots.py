@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from blockml.templates.linked import WebSource
 from blockml.templates.linked import web as web_module
-from blockml.templates.linked.web import WebSource
 from tests.templates.linked.webserver import Site, loopback, page, reason, redirect, robots
 
 

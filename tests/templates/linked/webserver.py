@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from blockml.templates.linked.web import WebSource
+from blockml.templates.linked import WebSource
 
 #: For tests that need sockets, but only to this machine.
 loopback = pytest.mark.allow_hosts(["127.0.0.1"])
