@@ -84,7 +84,7 @@ def tar_members(stream: BinaryIO) -> Files:
         kind = block[_TYPE]
         if kind in _SAID:
             if size <= _MAX_HEADER:
-                names |= _said(kind, archive.read(size))
+                names |= _extended(kind, archive.read(size))
             else:
                 yield ArchivedFile("", error=f"the header at byte {offset:,} has {size:,} bytes"), archive.read
         elif kind != b"g":
@@ -102,7 +102,7 @@ def tar_members(stream: BinaryIO) -> Files:
 
 
 def _damaged(archive: _Archive, offset: int) -> Files:
-    """Go to the next header after something else; what lies between is one member with an error."""
+    """Skip damaged bytes up to the next header; they become one member with an error."""
     while (block := archive.block()) and not (block.strip(b"\0") and _is_header(block)):
         pass
     after = f"; reading went on at byte {archive.position - _BLOCK:,}" if block else ""
@@ -183,8 +183,8 @@ def _text(field: bytes) -> str:
     return field.partition(b"\0")[0].decode("utf-8", "backslashreplace")
 
 
-def _said(kind: bytes, content: bytes) -> dict[str, str]:
-    """Return what a header says of the file after it, of which only ``path`` and ``size`` are used."""
+def _extended(kind: bytes, content: bytes) -> dict[str, str]:
+    """Return the fields of a header of extended attributes; only ``path`` and ``size`` are used."""
     if kind == b"L":
         return {"path": _text(content)}
     found: dict[str, str] = {}

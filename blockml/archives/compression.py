@@ -138,7 +138,7 @@ class Decompressed(io.RawIOBase):
         self.offset, self.position = self._n_read - len(self._input), self._n_given
 
     def _load(self, n_bytes: int = 1) -> bool:
-        """Have some bytes of input; return False if the file ends before."""
+        """Load some bytes of input; return False if the file ends before."""
         while len(self._input) < n_bytes:
             more = self._stream.read(_INPUT)
             self._n_read += len(more)

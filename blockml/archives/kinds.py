@@ -291,7 +291,7 @@ def kind_by_name(name: str) -> InputKind | None:
 
 
 def without_signature(page: bytes) -> InputKind | None:
-    """Return the kind of a file that was taken for a page, if its first bytes are those of no page."""
+    """Return the kind of a file that was read as a page, if its first bytes show that it is not one."""
     return next(
         (kind for kind in INPUT_KINDS if kind.has_signature and kind.begins is not None and kind.begins(page)), None
     )

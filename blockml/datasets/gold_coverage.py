@@ -95,7 +95,7 @@ def uncovered_text(page: Page, owner: NDArray[np.int32], tokens: list[str], gold
 
 
 def _covered_share(n_blocks: int, owner: NDArray[np.int32], tokens: list[str], gold: list[str]) -> NDArray[np.float64]:
-    """(n_blocks,) share of the shingles of each block that occur in the gold."""
+    """Return the (n_blocks,) share of the shingles of each block that occur in the gold."""
     codes, gold_codes = _shingles(tokens, gold, _SHINGLE)
     starts = owner[: len(codes)]
     inside = starts == owner[_SHINGLE - 1 :][: len(codes)]  # shingles within one block
@@ -104,7 +104,7 @@ def _covered_share(n_blocks: int, owner: NDArray[np.int32], tokens: list[str], g
 
 
 def _layout_positions(page: Page, rows: NDArray[np.intp]) -> NDArray[np.int64]:
-    """(n_rows,) index of the layout position of each given block."""
+    """Return the (n_rows,) index of the layout position of each given block."""
     nodes = page.nodes
     numbers: dict[tuple[int, str, str], int] = {}  # by position of the parent, name and classes
     position_of = {-1: -1}  # by element

@@ -64,7 +64,7 @@ def _dragnet(folder: Path) -> _Files | None:
 
 
 def _cleaneval(folder: Path) -> _Files | None:
-    """Pages and ``N-cleaned.txt`` are in one folder, or in one subfolder each."""
+    """Read CleanEval: pages and ``N-cleaned.txt`` are in one folder, or in one subfolder each."""
     files = _Files({}, {})
     for place in [folder, *sorted(path for path in folder.iterdir() if path.is_dir())]:
         files.pages.update(_page_files(place))

@@ -108,7 +108,7 @@ def weak_labels(page: Page, gold: BlockLabels, *, page_type: str | None = None) 
 
 
 def _named(nodes: Nodes) -> NDArray[np.int64]:
-    """(n_nodes,) label code from the nearest named element, or from the page's footer; -1 without one."""
+    """Return the (n_nodes,) label code from the nearest named element, or from the page's footer; -1 without one."""
     codes = np.full(len(nodes), _NONE, dtype=np.int64)
     sectioned = np.zeros(len(nodes), dtype=bool)
     cache: dict[str, int] = {}  # code of each word of a class or id

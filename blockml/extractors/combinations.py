@@ -35,7 +35,7 @@ LEAST_SCORE = 1e-6
 
 
 def remaining_scores(decision: Decision, member: Extractor) -> NDArray[np.float32]:
-    """(n_blocks,) scores of a member for the decision of a chain: 0 for blocks that its policy removed.
+    """Return the (n_blocks,) scores of a member for the decision of a chain: 0 for blocks that its policy removed.
 
     The remaining blocks score above 0 even if the member's threshold is 0.
     """
@@ -152,7 +152,7 @@ class _Vote(Combination):
         return Prediction(self.count(np.array(votes)).astype(np.float32), tuple(remarks))
 
     def votes(self, page: Page) -> NDArray[np.bool_]:
-        """(n_members, n_blocks) blocks that each member keeps."""
+        """Return an (n_members, n_blocks) mask of the blocks that each member keeps."""
         return np.array([member.decide(page).kept for member in self.extractors()])
 
     @abstractmethod

@@ -72,7 +72,7 @@ def page_matrix(
 
 @functools.cache
 def uses_site(features_name: str) -> bool:
-    """Whether a feature set has columns about other pages of the site.
+    """Return whether a feature set has columns about other pages of the site.
 
     Raises
     ------

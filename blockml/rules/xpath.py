@@ -99,14 +99,14 @@ class _Reader:
         self._level = self._n_tests = 0
 
     def match(self, name: str) -> re.Match[str] | None:
-        """Read what a pattern matches here, if it does."""
+        """Read the text that a pattern matches here; None if it does not match."""
         found = _READ[name].match(self.rest)
         if found:
             self.rest = self.rest[found.end() :].lstrip()
         return found
 
     def take(self, *signs: str) -> str:
-        """Read the first of some signs that is here; empty if none is."""
+        """Read the first of the signs that the rest starts with; empty if there is none."""
         sign = next(filter(self.rest.startswith, signs), "")
         self.rest = self.rest[len(sign) :].lstrip()
         return sign
@@ -220,7 +220,7 @@ class _Reader:
         return replace(subject, operator="*=" if name == "contains" else "^=", value=self.string())
 
     def _subject(self) -> Attribute | Text:
-        """Read what is compared: an attribute, ``.`` or ``text()``."""
+        """Read the left side of a comparison: an attribute, ``.`` or ``text()``."""
         if found := self.match("attribute"):
             return Attribute(found[1].lower())
         if found := self.match("normalized"):

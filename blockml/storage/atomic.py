@@ -303,7 +303,7 @@ def safe_file_name(text: str) -> str:
 def refuse_special(path: str | os.PathLike[str]) -> None:
     """Raise OSError for a device, a pipe or a socket, which may never end; a missing file is reported when opened."""
     try:
-        mode = os.stat(path).st_mode  # noqa: PTH116 (also takes names that are no paths)
+        mode = os.stat(path).st_mode  # noqa: PTH116 (also takes names that are not paths)
     except (OSError, ValueError):
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):

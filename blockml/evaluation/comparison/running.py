@@ -207,7 +207,7 @@ def _folds(system: System, sample: PageSample) -> Iterator[tuple[System, Dataset
 
 
 def _seen(system: System, sample: PageSample, hashes: Mapping[str, PageHashes]) -> Seen:
-    """Find the pages that a system was trained on; in folds, those that the model of their own fold was trained on."""
+    """Find the pages that a system was trained on; with folds, those that the model of a page's fold was trained on."""
     whole = find_seen(system.training, sample.dataset, sample.checksum, hashes)
     if not system.folds:
         return whole

@@ -83,7 +83,7 @@ class System:
     folds: tuple[tuple[frozenset[tuple[str, str]], System], ...] = field(default=(), compare=False)
 
     def make(self, site_pages: Sequence[LabelledPage] = ()) -> Run:
-        """Construct it, fitted to the pages of a site if it uses them; expensive steps run once here, not per page."""
+        """Construct the system, fitted to the pages of a site if it uses them; expensive steps run once, here."""
         return self.maker(self.source, dict(self.parameters), site_pages)
 
     def extractor(self) -> Extractor | None:

@@ -66,7 +66,7 @@ class BlockRows:
         return self.wrapped / self.lines
 
     def has(self, mark: RowMark) -> NDArray[np.bool_]:
-        """(n,) whether a row has the mark."""
+        """Return an (n,) mask of rows with the mark."""
         return (self.marks & mark) > 0
 
     def marked(self, mark: RowMark, where: NDArray[np.bool_]) -> BlockRows:
@@ -132,7 +132,7 @@ def rows_of(page: Page) -> BlockRows:
 
 
 def _open(nodes: Nodes, names: Set[str]) -> NDArray[np.int64]:
-    """(n_nodes,) number of elements with one of these names that are open at a node."""
+    """Return the (n_nodes,) number of elements with one of these names that are open at a node."""
     wanted = nodes.named(names)
     closed = np.bincount(nodes.end[wanted], minlength=len(nodes) + 1)[: len(nodes)]
     return np.cumsum(wanted) - np.cumsum(closed)
@@ -176,7 +176,7 @@ def _plain(text: str) -> str:
 
 
 def _headlines(title: str) -> set[str]:
-    """Parts of a title that may be the headline of the page."""
+    """Return the parts of a title that may be the headline of the page."""
     if not title:
         return set()
     headlines = {title, re.sub(" - [^-]+$", "", title), re.sub("^[^-]+ - ", "", title)}
@@ -199,14 +199,14 @@ Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
 
 def _before(column: Numbers) -> Numbers:
-    """Values of the previous blocks; 0 for the first."""
+    """Return the values of the previous blocks; 0 for the first."""
     values = np.zeros_like(column)
     values[1:] = column[:-1]
     return values
 
 
 def _after(column: Numbers) -> Numbers:
-    """Values of the next blocks; 0 for the last."""
+    """Return the values of the next blocks; 0 for the last."""
     values = np.zeros_like(column)
     values[:-1] = column[1:]
     return values
@@ -314,7 +314,7 @@ def fuse_equal_densities(rows: BlockRows) -> BlockRows:
 
 
 def _close(rows: BlockRows) -> NDArray[np.bool_]:
-    """(n,) whether a row is content with at most one block between it and the previous row."""
+    """Return an (n,) mask of content rows with at most one block between them and the previous row."""
     near = np.concatenate([[False], rows.first[1:] - rows.last[:-1] - 1 <= 1])
     close: NDArray[np.bool_] = rows.has(RowMark.CONTENT) & near
     return close

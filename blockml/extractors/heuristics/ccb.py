@@ -150,15 +150,15 @@ class CCB(Extractor):
         return token_stream(page, self.view)
 
     def _lengths(self, stream: TokenStream, tokens: Tokens) -> _Ints:  # noqa: ARG002 (subclasses count tokens)
-        """(n,) entries of each piece."""
+        """Return the (n,) number of entries of each piece."""
         return stream.n_chars.astype(np.int64)
 
     def _separates(self, stream: TokenStream) -> NDArray[np.bool_]:
-        """(n,) whether a piece separates texts, which are then kept or removed independently."""
+        """Return an (n,) mask of pieces that separate texts, which are then kept or removed independently."""
         return stream.is_tag
 
     def _of_words(self, ratios: _Floats, starts: _Ints, stream: TokenStream, tokens: Tokens) -> _Floats:  # noqa: ARG002
-        """(words,) mean ratio of each word's entries; ``starts`` has the first entry of each piece."""
+        """Return the (words,) mean ratio of each word's entries; ``starts`` has the first entry of each piece."""
         owner, place, length = find_spans(stream.texts, "cjk")  # as in TokenStream.tokens
         first = starts[owner] + place
         sums = np.append(0, np.cumsum(ratios))
@@ -166,11 +166,11 @@ class CCB(Extractor):
         return means
 
     def _ratios(self, vector: _Floats) -> _Floats:
-        """Content code ratio of each entry."""
+        """Return the content code ratio of each entry."""
         return self._blurred(vector)[0]
 
     def _blurred(self, vector: _Floats) -> tuple[_Floats, int]:
-        """Content code ratio of each entry, and the rounds of blurring."""
+        """Return the content code ratio of each entry, and the number of rounds of blurring."""
         blurred, rounds = blur(vector, self.radius, self._deviation, self.eps, self.max_iter)
         return np.clip(blurred, 0, 1), rounds  # rounding errors
 
@@ -180,7 +180,7 @@ class CCB(Extractor):
         return self.radius / 3 if self.sigma is None else self.sigma
 
     def _spread(self, page: Page, scores: NDArray[np.float32]) -> NDArray[np.float32]:  # noqa: ARG002 (for subclasses)
-        """(n_blocks,) scores, which subclasses combine with those of surrounding blocks."""
+        """Return the (n_blocks,) scores; subclasses combine them with those of surrounding blocks."""
         return scores
 
     def _rescued(self, scores: NDArray[np.float32], n_words: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -276,7 +276,7 @@ _IGNORED = 1e-14
 
 
 def kernel(radius: int, sigma: float) -> _Floats:
-    """Weights of a neighbourhood: a Gauss distribution cut off at ``radius`` (Gottron 2008).
+    """Return the weights of a neighbourhood: a Gaussian cut off at ``radius`` (Gottron 2008).
 
     Parameters
     ----------
@@ -421,11 +421,11 @@ class _Inside:
         return blurred[self.reach : self.reach + self.sizes[row]]
 
     def after(self, made: int) -> list[_Floats]:
-        """Entries of all rows after some rounds."""
+        """Return the entries of all rows after some rounds."""
         return [self._back(row, self.powers[made]) for row in range(len(self.sizes))]
 
     def changes(self) -> list[Callable[[int], float]]:
-        """Largest change in each row that a round makes."""
+        """Return the largest change that a round makes in each row."""
 
         def change_in(row: int) -> Callable[[int], float]:
             return lambda made: float(np.abs(self._back(row, self.powers[made] - self.powers[made - 1])).max())
@@ -434,7 +434,7 @@ class _Inside:
 
 
 def _first_calm(places: Sequence[Callable[[int], float]], most: int, eps: float) -> int:
-    """First round that changes less than ``eps`` in all places; ``most + 1`` if none does."""
+    """Return the first round that changes less than ``eps`` in all places; ``most + 1`` if none does."""
     stormy = 0  # a round that changes more somewhere; so does each before it
     place = calm = 0
     while calm < len(places) and stormy < most:
@@ -548,12 +548,12 @@ class TreeCCB(WeightedCCB):
 
 
 def _is_inline(stream: TokenStream) -> NDArray[np.bool_]:
-    """(n,) whether a piece is a tag of an inline element."""
+    """Return an (n,) mask of pieces that are tags of inline elements."""
     return np.array([name.removeprefix("/") in INLINE for name in stream.names], dtype=bool)
 
 
 def _around(page: Page, size: NDArray[np.float64], content: NDArray[np.float64], prior: float) -> NDArray[np.float64]:
-    """(n_blocks,) ratio of the element that contains a block.
+    """Return the (n_blocks,) ratio of the element that contains each block.
 
     ``size`` and ``content`` are the characters of each block, and how many of them are content.
     """

@@ -146,7 +146,7 @@ def _cluster(points: NDArray[np.float64], centres: NDArray[np.float64]) -> tuple
 
 
 def _squares(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n_points, n_centres) squared distances."""
+    """Return the (n_points, n_centres) squared distances."""
     return (points[:, :1] - centres[:, 0]) ** 2 + (points[:, 1:] - centres[:, 1]) ** 2
 
 
@@ -161,7 +161,7 @@ class _TagRatios(Extractor):
 
     @abstractmethod
     def _content(self, ratio: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Lines of content by their tag ratios, (n_lines,)."""
+        """Return an (n_lines,) mask of lines of content by their tag ratios."""
 
     def score(self, page: Page) -> NDArray[np.float32]:
         """Score each block by the share of its words that are on content lines.
@@ -321,7 +321,7 @@ def split_lines(stream: TokenStream, *, rewrap: bool = True) -> SourceLines:
 
 
 def _wrapped(stream: TokenStream, width: int) -> Iterator[tuple[int, int, str]]:
-    """Line and piece of each tag, with an empty text, and of each stretch of text; no line is empty."""
+    """Return line and piece of each tag, with an empty text, and of each stretch of text; no line is empty."""
     line, room, last = -1, width, -1
     for source_line, piece, text in _source_lines(stream):
         if source_line != last:
@@ -340,7 +340,7 @@ def _wrapped(stream: TokenStream, width: int) -> Iterator[tuple[int, int, str]]:
 
 
 def _source_lines(stream: TokenStream) -> Iterator[tuple[int, int, str]]:
-    """Source line and piece of each tag, with an empty text, and of each stretch of text that is on one line."""
+    """Return source line and piece of each tag, with an empty text, and of each stretch of text on one line."""
     signs = code_points([stream.source, ""])
     breaks = np.flatnonzero((signs[:-1] == ord("\n")) | ((signs[:-1] == ord("\r")) & (signs[1:] != ord("\n")))) + 1
     borders = np.append(stream.start, len(stream.source))

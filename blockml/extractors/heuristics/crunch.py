@@ -59,17 +59,17 @@ _Filter = Callable[[_Rest], NDArray[np.bool_]]
 
 
 def _elements(rest: _Rest) -> NDArray[np.bool_]:
-    """Elements without prose, forms, and ``noscript`` elements."""
+    """Find elements without prose, forms, and ``noscript`` elements."""
     proseless = rest.nodes.named(_PROSELESS)
     outside = rest.left & (nearest(rest.nodes, proseless) < 0)
     return proseless | (rest.nodes.named(_WRAPPERS) & _is_part(replace(rest, left=outside)))
 
 
 def _is_part(rest: _Rest) -> NDArray[np.bool_]:
-    """(n_nodes,) whether a node has at most half of the remaining words (our choice); others count as the page itself.
+    """Return an (n_nodes,) mask of nodes with at most half of the remaining words (our choice).
 
-    Some frameworks put a whole page into one form or one ``noscript``, and some pages have a class about advertisements
-    on their body.
+    Larger ones count as the page itself. Some frameworks put a whole page into one form or one ``noscript``, and some
+    pages have a class about advertisements on their body.
     """
     words = rest.words * rest.left
     part: NDArray[np.bool_] = 2 * subtree_sums(rest.nodes, words) <= words.sum()
@@ -77,7 +77,7 @@ def _is_part(rest: _Rest) -> NDArray[np.bool_]:
 
 
 def _adverts(rest: _Rest, hosts: frozenset[str]) -> NDArray[np.bool_]:
-    """Elements whose class or id names an advertisement, or whose address is on an advertiser's host."""
+    """Find elements whose class or id names an advertisement, or whose address is on an advertiser's host."""
     struck = np.zeros(len(rest.nodes), dtype=bool)
     for node, attributes in enumerate(rest.nodes.attributes):
         if attributes:
@@ -88,14 +88,14 @@ def _adverts(rest: _Rest, hosts: frozenset[str]) -> NDArray[np.bool_]:
 
 
 def _is_on(address: str, hosts: frozenset[str]) -> bool:
-    """Whether an absolute address is on one of the hosts, or below one."""
+    """Return whether an absolute address is on one of the hosts, or below one."""
     match = _HOST.match(address)
     labels = match[1].lower().split(".") if match else []
     return not hosts.isdisjoint(".".join(labels[start:]) for start in range(len(labels)))
 
 
 def _link_lists(rest: _Rest, ratio: float) -> NDArray[np.bool_]:
-    """Containers with at least two links and more than ``ratio`` links per unlinked word."""
+    """Find containers with at least two links and more than ``ratio`` links per unlinked word."""
     nodes = rest.nodes
     unlinked = rest.words * ((nodes.flags & Flag.LINK) == 0)
 
@@ -106,7 +106,7 @@ def _link_lists(rest: _Rest, ratio: float) -> NDArray[np.bool_]:
 
 
 def _text_lists(rest: _Rest) -> NDArray[np.bool_]:
-    """Lists whose items have fewer than three words on average."""
+    """Find lists whose items have fewer than three words on average."""
 
     def goes(items: int, words: int) -> bool:
         return words < 3 * items
@@ -115,7 +115,7 @@ def _text_lists(rest: _Rest) -> NDArray[np.bool_]:
 
 
 def _empty(rest: _Rest) -> NDArray[np.bool_]:
-    """Containers without remaining words, such as separators between removed links."""
+    """Find containers without remaining words, such as separators between removed links."""
     wordless: NDArray[np.bool_] = subtree_sums(rest.nodes, rest.words * rest.left) == 0
     return wordless & rest.nodes.named(_CONTAINERS)
 

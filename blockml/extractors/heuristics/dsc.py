@@ -28,7 +28,7 @@ class Windows:
 
 
 def slope_curve(is_tag: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Tags up to each token, the token included (Pinto et al. 2002).
+    """Count the tags up to and including each token (Pinto et al. 2002).
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def slope_curve(is_tag: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def window_length(n: int) -> int:
-    """Tokens per window on a page of ``n`` tokens.
+    """Return the number of tokens per window on a page of ``n`` tokens.
 
     8 for up to 200 tokens, 50 for at least 5,000, and linear in between, like in a public re-implementation of Gottron
     2007.

@@ -122,7 +122,7 @@ class KFE(Extractor):
 
 
 def _start_of_top_cluster(values: NDArray[np.float64], k: int) -> float:
-    """Smallest value in the topmost of ``k`` clusters that have the least sum of squared distances to their means.
+    """Return the smallest value in the topmost of the ``k`` clusters of a least-squares partition.
 
     On a line, clusters are intervals, and the best partition is found exactly by dynamic programming over the sorted
     values (Fisher 1958): nothing depends on starting points. d parts with different amounts of text have at least

@@ -62,7 +62,7 @@ def link_quotas(nodes: Nodes, *, literal: bool = False) -> NDArray[np.float64]:
 
 
 def _sums(owner: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(n_nodes,) sum of the lengths (n_nodes,) of all nodes by owner (n_nodes,), without those of owner -1."""
+    """Return (n_nodes,) sums of the lengths of all nodes by owner, without those of owner -1."""
     sums = np.bincount(owner + 1, weights=lengths, minlength=len(owner) + 1)
     return sums[1:].astype(np.float64)
 
@@ -70,7 +70,7 @@ def _sums(owner: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.fl
 def _printed_sums(
     nodes: Nodes, lengths: NDArray[np.int64], is_block: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(n_nodes,) ``t_tot`` and (n_nodes,) ``t_link`` of Algorithm 3.3 (Gottron 2008), for every element.
+    """Return (n_nodes,) ``t_tot`` and ``t_link`` of Algorithm 3.3 (Gottron 2008), for every element.
 
     The algorithm calls itself for inline elements; from the last node to the first, each has its sums when it is
     added to its parent's.

@@ -280,7 +280,7 @@ def gap_threshold(
 ) -> float | None:
     """Return the middle of the widest range without distances.
 
-    Gottron 2008 read such gaps off a histogram; this rule is our choice. Ties go to the lowest gap. None if there is no
+    Gottron 2008 read gaps off a histogram; this rule is our choice. Ties go to the lowest gap. None if there is no
     gap; all items then belong in one cluster. A gap must start at ``min_low``, because near-duplicates make gaps near
     0, and be at least ``min_gap`` wide (our choices). ``relative`` scales both by the largest distance, for distances
     without an upper bound, such as those of tag vectors. Raises UsageError on an invalid matrix or negative settings.

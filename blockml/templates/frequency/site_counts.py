@@ -76,7 +76,7 @@ class SiteCounts:
         return SiteCounts(self.casefold, self.mask_digits, tables)
 
     def merged(self, other: SiteCounts) -> SiteCounts:
-        """Return the counts of the pages of both.
+        """Return the counts of both sets of pages together.
 
         Raises UsageError if they compare texts differently, or share pages, whose counts can't be separated.
         """
