@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import webbrowser
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any
 from blockml.batch import Inputs, find_inputs
 from blockml.errors import UsageError, check_name, check_type, needed
 from blockml.progress import ProgressCallback, ignore_progress, tracked
-from blockml.reports.survey import survey_html, write_survey
+from blockml.reports.templating import html_text, write_html
 from blockml.storage.atomic import atomic_write
 from blockml.surveying.changes import Changes, Earlier
 from blockml.surveying.choice import LARGE_SITE, PagesRead, read_chosen_pages, template_rows
@@ -39,6 +40,15 @@ TABLES = (
 _SHOWN_SITES = 20
 #: Maximum characters of a text that is compared with its page for a view.
 _VIEWED = 20_000
+
+#: Maximum rows of the tables of sites, templates and changes; the Parquet files have all rows.
+_MOST_ROWS = 200
+#: Maximum number of patterns of addresses.
+_MOST_PATTERNS = 40
+#: Maximum number of sites whose repeated lines are listed.
+_LISTED_SITES = 40
+#: Template of the report, in :mod:`blockml.reports`.
+_TEMPLATE = "survey.html.jinja"
 
 _Rows = list[dict[str, Any]]
 
@@ -77,11 +87,11 @@ class Survey:
 
     def html(self) -> str:
         """Return the report as self-contained HTML."""
-        return survey_html(self)
+        return html_text(_TEMPLATE, **_report_data(self))
 
     def save(self, path: str | Path) -> Path:
         """Write the report; missing folders are created; return its path."""
-        return write_survey(self, path)
+        return write_html(_TEMPLATE, path, **_report_data(self))
 
     def save_tables(self, folder: str | Path) -> list[Path]:
         """Write each table that has rows as ``NAME.parquet``; return the paths.
@@ -311,3 +321,36 @@ def _confidence_rows(sites: Sites) -> _Rows:
             | {f"held_out_{name}": known.get(name) for name in ("pages", "f1", "share_above_80")}
         )
     return rows
+
+
+def _report_data(found: Survey) -> dict[str, Any]:
+    """Return the values of the template of the report."""
+    tables = found.tables
+    lines: dict[str, _Rows] = {}
+    for row in tables["lines"]:
+        lines.setdefault(row["site"], []).append(row)
+    order = [row["site"] for row in tables["sites"] if row["site"] in lines]
+    pages: dict[str, dict[str, _Rows]] = {}
+    for row in tables["pages"]:
+        pages.setdefault(row["site"], {}).setdefault(row["kind"], []).append(row)
+    rated = sum(row["pages"] for row in tables["confidence"])
+    return {
+        "name": found.name,
+        "glance": found.glance,
+        "sites": tables["sites"][:_MOST_ROWS],
+        "n_sites": len(tables["sites"]),
+        "kinds": tables["kinds"],
+        "patterns": tables["patterns"][:_MOST_PATTERNS],
+        "n_patterns": len(tables["patterns"]),
+        "templates": [row for row in tables["templates"] if row["sampled_pages"] > 1][:_MOST_ROWS],
+        "n_single": sum(row["sampled_pages"] == 1 for row in tables["templates"]),
+        "lines": [(site, lines[site]) for site in order[:_LISTED_SITES]],
+        "n_sites_with_lines": len(order),
+        "pages": pages,
+        "confidence": [{**row, "share": row["pages"] / rated if rated else 0.0} for row in tables["confidence"]],
+        "changes": [row for row in tables["changes"] if row["changed"]][:_MOST_ROWS],
+        "changed_pages": tables["changed_pages"],
+        "rules": tables["rules"][:_MOST_ROWS],
+        "views": found.views,
+        "output": shlex.quote(found.name),
+    }
