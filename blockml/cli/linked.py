@@ -220,7 +220,6 @@ def _write_view(arguments: argparse.Namespace, template: PageTemplate) -> None:
             template_html=template_html(template),
             page=page,
             in_template=template.nodes,
-            shares=template_share(page, template.nodes),
             info={"compared with": counted(template.n_pages, "page"), "equality": arguments.equality},
         )
     note(f"wrote {path}")

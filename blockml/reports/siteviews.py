@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.reports.templating import write_html
+from blockml.templates.mapping import template_share
 
 # Without their style sheets, icons would fill the frame.
 _ICONS = "<!DOCTYPE html><style>svg { max-width: 2em; max-height: 2em }</style>"
@@ -33,13 +34,12 @@ def write_template_view(
     template_html: str,
     page: Page,
     in_template: NDArray[np.bool_],
-    shares: Sequence[float] | NDArray[np.floating] | None = None,
     info: Mapping[str, object] | None = None,
 ) -> Path:
     """Write which blocks of a page are in its template, and the template itself, to a self-contained HTML file.
 
     The template is rendered in a sandboxed frame that runs and loads nothing. Raises UsageError if ``in_template``
-    doesn't fit the nodes, or ``shares`` the blocks, and the errors of :func:`blockml.reports.templating.write_html`.
+    doesn't fit the nodes, and the errors of :func:`blockml.reports.templating.write_html`.
 
     Parameters
     ----------
@@ -55,20 +55,13 @@ def write_template_view(
         The page.
     in_template
         (n_nodes,) whether each node is in the template.
-    shares
-        (n_blocks,) share of each block that is in the template, in [0, 1]; if None, the share of its characters in text
-        nodes of the template.
     info
         Additional facts to show, by name.
     """
     mask = np.asarray(in_template, dtype=bool)
     if mask.shape != (len(page.nodes),):
         raise UsageError(f"in_template must have the shape ({len(page.nodes)},), one entry per node, not {mask.shape}")
-    of_blocks = _shares(page, mask) if shares is None else np.asarray(shares, dtype=np.float64)
-    if of_blocks.shape != (len(page.blocks),):
-        raise UsageError(
-            f"shares must have the shape ({len(page.blocks)},), one entry per block, not {of_blocks.shape}"
-        )
+    of_blocks = template_share(page, mask)
     xpaths = page.nodes.xpaths(page.blocks.parent.tolist())
     lines = [
         {"text": text, "share": share, "xpath": xpath, "group": "template" if share >= _MAJORITY else "own"}
@@ -87,16 +80,6 @@ def write_template_view(
         document=f"{_ICONS}{shown}" if (shown := _SILENT.sub(" ", template_html).strip()) else "",
         info={name.replace("_", " "): value for name, value in (info or {}).items()},
     )
-
-
-def _shares(page: Page, mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the (n_blocks,) shares of the blocks' characters in marked text nodes."""
-    lengths = np.array([len(text.strip()) for text in page.nodes.texts], dtype=np.int64)
-    total = np.concatenate([[0], np.cumsum(lengths)])
-    marked = np.concatenate([[0], np.cumsum(lengths * mask)])
-    first, stop = page.blocks.node, page.blocks.last_node + 1
-    shares: NDArray[np.float64] = (marked[stop] - marked[first]) / np.maximum(total[stop] - total[first], 1)
-    return shares
 
 
 #: Maximum rows of an outline: more make the file slow to open.

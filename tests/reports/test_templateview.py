@@ -52,30 +52,21 @@ def within(page: Page, *names: str) -> Any:
 
 
 def test_blocks_are_shaded_by_their_share(tmp_path: Path) -> None:
-    """Blocks are shaded by the share of their characters in the template, and count as template from a half upwards."""
+    """Blocks are shaded by the share of their words in the template, and count as template if it is at least a half."""
     page = blockml.parse(SOURCE, url="http://site.example/a")
     view, frame = view_of(tmp_path / "deep" / "v.html", page, within(page, "a"), "<nav>Home</nav>", info={"n_pages": 7})
     lines = view.find_class("block")
     assert [words_of(line.find_class("text")[0]) for line in lines] == list(page.blocks.texts)
-    # "big" has 3 of the 13 characters of "Hello", "big" and "world".
-    assert [line.get("style") for line in lines] == ["--h:1.0", "--h:0.231", "--h:0.0"]
+    # "big" is one of three words.
+    assert [line.get("style") for line in lines] == ["--h:1.0", "--h:0.333", "--h:0.0"]
     assert [str(line.get("class")) for line in lines] == ["block template", "block own", "block own"]
-    assert [words_of(line.find_class("share")[0]) for line in lines] == ["100 %", "23 %", "0 %"]
+    assert [words_of(line.find_class("share")[0]) for line in lines] == ["100 %", "33 %", "0 %"]
     assert [words_of(line.findall("code")[0]) for line in lines] == page.nodes.xpaths(page.blocks.parent.tolist())
     assert frame == "<nav>Home</nav>"
     facts = words_of(view.find_class("facts")[0])
     assert "1 of 3 blocks, 2 of 5 words, 4 of 13 nodes" in facts
     for fact in ("a.html", "http://site.example/a", "n pages7"):
         assert fact in facts
-
-
-def test_shares_may_be_given(tmp_path: Path) -> None:
-    """Shares that are passed in are shown unchanged."""
-    page = blockml.parse(SOURCE)
-    mask = np.zeros(len(page.nodes), dtype=bool)
-    view, _ = view_of(tmp_path / "v.html", page, mask, shares=[0.25, 0.5, 1.0])
-    assert [line.get("style") for line in view.find_class("block")] == ["--h:0.25", "--h:0.5", "--h:1.0"]
-    assert "The template is empty." in words_of(view.get_element_by_id("template"))
 
 
 def test_pages_without_blocks_have_a_template_view(tmp_path: Path) -> None:
@@ -86,17 +77,10 @@ def test_pages_without_blocks_have_a_template_view(tmp_path: Path) -> None:
     assert words_of(view.findall(".//h1")[0]).startswith("a.html")
 
 
-@pytest.mark.parametrize(
-    ("nodes", "shares", "words"), [(3, None, "one entry per node"), (None, [1.0], "one entry per block")]
-)
-def test_views_of_another_page_are_refused(
-    nodes: int | None, shares: list[float] | None, words: str, tmp_path: Path
-) -> None:
-    """Nodes or shares of another page are refused, and nothing is written."""
-    page = blockml.parse(SOURCE)
-    mask = np.zeros(nodes or len(page.nodes), dtype=bool)
-    with pytest.raises(UsageError, match=words):
-        view_of(tmp_path / "v.html", page, mask, shares=shares)
+def test_views_of_another_page_are_refused(tmp_path: Path) -> None:
+    """Nodes of another page are refused, and nothing is written."""
+    with pytest.raises(UsageError, match="one entry per node"):
+        view_of(tmp_path / "v.html", blockml.parse(SOURCE), np.zeros(3, dtype=bool))
     assert list(tmp_path.iterdir()) == []
 
 
