@@ -368,7 +368,7 @@ def content_in_scripts(page: Page, n_words: int) -> str:
     >>> content_in_scripts(blockml.parse("<p>Cats"), 1)
     ''
     """
-    if page.utf8 is None or n_words > MAX_WORDS:
+    if page.utf8 is None or n_words > MAX_WORDS or "script" not in page.nodes.names:
         return ""
     if found := _DATA.search(page.utf8):
         data = page.utf8[found.start() :]

@@ -122,14 +122,13 @@ class Blocks:
         """
         if not len(rows):
             return self.separators[:0]
-        starts = np.zeros_like(rows)
+        starts = np.zeros(len(rows), dtype=np.intp)
         np.add(rows[:-1], 1, out=starts[1:])
         separators: NDArray[np.uint8] = np.maximum.reduceat(self.separators[: rows[-1] + 1], starts)
-        is_apart = (separators <= _SPACE) & (starts < rows)
-        separators[is_apart] = _SPACE
-        for place in (is_apart & (self.separators[rows] < _SPACE)).nonzero()[0].tolist():
-            if self.texts[rows[place]][:1] in _CLOSING:
-                separators[place] = 0
+        for place in ((separators <= _SPACE) & (starts < rows)).nonzero()[0].tolist():  # few
+            row = rows.item(place)
+            is_closing = self.separators.item(row) < _SPACE and self.texts[row][:1] in _CLOSING
+            separators[place] = 0 if is_closing else _SPACE
         return separators
 
     def only(self, stays: NDArray[np.bool_]) -> Blocks:
