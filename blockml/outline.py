@@ -270,33 +270,26 @@ class Outline:
         either is one row or has a cell with a long text, a heading, code or a quotation.
         """
         nodes, blocks, tables = self.page.nodes, self.page.blocks, self.elements(UnitKind.TABLE)
-        attributes = nodes.attributes
+        attributes, ends = nodes.attributes, nodes.end[tables]
         found: NDArray[np.bool_] = np.array(
             [attributes[node].get("role") in {"presentation", "none"} for node in tables.tolist()]
         )
-        inner = np.unique(tables.searchsorted(nodes.innermost(tables, nodes.parent[tables]), side="right"))
-        has_inner = np.zeros(len(tables) + 1, dtype=bool)
-        has_inner[inner] = True  # the first entry is that of tables outside of tables
-        found |= has_inner[1:]
-
-        rows, headers, cells = self.elements(UnitKind.ROW), nodes.indices("th"), nodes.indices("td")
-        # The number of the table around each part, from 1; 0 without one.
-        owner = tables.searchsorted(nodes.innermost(tables, np.concatenate((rows, headers, cells))), side="right")
-        of_cells = owner[len(rows) + len(headers) :]
-        n_rows, n_headers, n_cells = (
-            np.bincount(numbers, minlength=len(tables) + 1)[1:]
-            for numbers in (owner[: len(rows)], owner[len(rows) : -len(cells) or None], of_cells)
+        found[:-1] |= tables[1:] < ends[:-1]  # contains the next one
+        cells = self.elements(UnitKind.CELL)
+        n_rows, n_cells, n_headers = (
+            parts.searchsorted(ends) - parts.searchsorted(tables)
+            for parts in (self.elements(UnitKind.ROW), cells, nodes.indices("th"))
         )
-        found |= (n_cells + n_headers <= n_rows) | ((n_headers == 0) & (n_rows < 2))
-        unknown = np.append(False, ~found & (n_headers == 0))  # those that a cell like a section of a page makes layout
-        is_unknown = unknown[of_cells]
-        if is_unknown.any():
-            cells, of_cells = cells[is_unknown], of_cells[is_unknown]
+        found |= (n_cells <= n_rows) | ((n_headers == 0) & (n_rows < 2))
+        unknown = (~found & (n_headers == 0)).nonzero()[0]  # those that a cell like a section of a page makes layout
+        if len(unknown):
+            of_cells = tables.searchsorted(cells, side="right") - 1  # right for cells of tables that contain no other
+            chosen = (np.isin(of_cells, unknown) & (cells < ends[of_cells])).nonzero()[0]
+            cells, of_cells = cells[chosen], of_cells[chosen]
             sections = np.flatnonzero(nodes.named(_SECTIONS))
             has_section = sections.searchsorted(nodes.end[cells]) > sections.searchsorted(cells)
             lengths = np.zeros(len(blocks) + 1, dtype=np.int64)
             np.cumsum(np.fromiter(map(len, blocks.texts), np.int64, len(blocks)), out=lengths[1:])
             first, after = self.blocks_in(cells)
-            is_suspect = has_section | (lengths[after] - lengths[first] > _LONG_CELL)
-            found[of_cells[is_suspect] - 1] = True
+            found[of_cells[has_section | (lengths[after] - lengths[first] > _LONG_CELL)]] = True
         return found
