@@ -245,7 +245,8 @@ class Outline:
         first = first[first < after]
         if (table := self.unit(UnitKind.TABLE)) is not None:
             first = first[(table[first] < 0) | self.layout[first]]
-        return first[np.append(True, first[1:] != first[:-1])] if len(first) else first  # headings in headings
+        is_same = first[1:] == first[:-1]  # headings in headings
+        return np.delete(first, is_same.nonzero()[0]) if np.count_nonzero(is_same) else first
 
     @cached_property
     def layout(self) -> NDArray[np.bool_]:

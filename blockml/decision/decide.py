@@ -273,8 +273,8 @@ def predicted_f1(probabilities: NDArray[np.float32], kept: NDArray[np.bool_], wo
     [0.714, 0.723, 0.389]
     """
     expected = words * probabilities
-    both = float(words[kept].sum() + expected.sum())
-    return 2 * float(expected[kept].sum()) / both if both > 0 else 0.0
+    both = float(np.add.reduce(words[kept]) + np.add.reduce(expected))
+    return 2 * float(np.add.reduce(expected[kept])) / both if both > 0 else 0.0
 
 
 def with_threshold(policy: DecisionPolicy, threshold: float | None) -> DecisionPolicy:

@@ -198,7 +198,7 @@ def _by_word(nodes: Mapping[int, list[int]], words: tuple[bytes, ...], first: in
         while rest:
             found[words[(rest & -rest).bit_length() - 1]] += held
             rest &= rest - 1
-    for of_word in found.values():
+    for of_word in found.values() if len(nodes) > 1 else ():
         of_word.sort()
     return found
 

@@ -153,10 +153,9 @@ class _Rules:
     def apply(self, places: NDArray[np.int32], own: NDArray[np.int8]) -> None:
         """Mark in ``own`` (n_nodes,) the elements around some nodes that are hidden, in place."""
         nodes = self.nodes
-        for element in self._candidates:
-            first, after = places.searchsorted((element, nodes.end[element]))
-            if own[element] or first == after:
-                continue
+        elements = np.array(self._candidates, dtype=np.int32)
+        is_around = places.searchsorted(elements) < places.searchsorted(nodes.end[elements])
+        for element in elements[is_around & (own[elements] == 0)].tolist():
             held, name = nodes.attributes[element], nodes.name(element)
             shown: dict[Hiding, bool] = {}  # whether its own style shows it, which is read once for each way
             # In the order of the attribute, because the first rule that hides the element counts.
