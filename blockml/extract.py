@@ -205,16 +205,23 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
-    metadata = Lazy(partial(_metadata, page, decision, rules))
-    deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata, rules)))
-    pictures = Lazy(partial(_pictures, page, decision, matches))
-    deferred.document = Lazy(partial(_document, page, decision, pictures))
-    deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
-    deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
-    deferred.posts = Lazy(partial(_posts, page, decision))
-    deferred.images = Lazy(partial(_images, page, decision, pictures, deferred.warnings))
-    deferred.comments = Lazy(partial(_comments, page, decision))
-    deferred.render, deferred.record, deferred.chunks = render, page_record, find_chunks
+    metadata, pictures = (
+        Lazy(partial(_metadata, page, decision, rules)),
+        Lazy(partial(_pictures, page, decision, matches)),
+    )
+    warnings = dict[str, None]()
+    deferred = Deferred(
+        metadata,
+        Lazy(partial(_title, page, metadata, rules)),
+        Lazy(partial(_document, page, decision, pictures)),
+        Lazy(partial(_paragraphs, page, decision, warnings, removed=False)),
+        Lazy(partial(_paragraphs, page, decision, warnings, removed=True)),
+        Lazy(partial(_posts, page, decision)),
+        Lazy(partial(_images, page, decision, pictures, warnings)),
+        warnings,
+        Lazy(partial(_comments, page, decision)),
+        render, page_record, find_chunks,
+    )  # fmt: skip
     return Extraction(
         status=status,
         text=render_text(page, decision.kept),
@@ -235,7 +242,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
 
 def _about_scripts(page: Page, decision: Decision) -> tuple[str, ...]:
     """Return a remark if there is hardly any text because scripts have it."""
-    n_words = int(page.blocks.n_words[decision.kept].sum())
+    n_words = int(np.add.reduce(page.blocks.n_words[decision.kept]))
     if n_words > MAX_WORDS:
         return ()
     remark = content_in_scripts(page, n_words)
@@ -368,7 +375,7 @@ def content_in_scripts(page: Page, n_words: int) -> str:
     >>> content_in_scripts(blockml.parse("<p>Cats"), 1)
     ''
     """
-    if page.utf8 is None or n_words > MAX_WORDS:
+    if page.utf8 is None or n_words > MAX_WORDS or "script" not in page.nodes.names:
         return ""
     if found := _DATA.search(page.utf8):
         data = page.utf8[found.start() :]

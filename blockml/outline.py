@@ -13,7 +13,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page import Page
+from blockml.page import Flag, Page
 from blockml.page.lazy import cached_property
 from blockml.parsing.segmentation import BREAKING, own_line_starts
 from blockml.text.words import lazy_pattern
@@ -60,6 +60,8 @@ _NUMBER_OF_NAME: Mapping[str, int] = {
     **dict.fromkeys(_FIELDS, _FIELD),
 }
 _LISTS = frozenset({UnitKind.LIST, UnitKind.DEFINITIONS})
+_NO_ELEMENTS = np.zeros(0, dtype=np.int64)
+_PREFORMATTED = int(Flag.PREFORMATTED)
 #: Whether the elements of each number are lists, and items of lists.
 _IS_LIST, _IS_ITEM = np.zeros((2, _FIELD + 1), dtype=bool)
 _IS_LIST[list(_LISTS)] = True
@@ -103,20 +105,24 @@ class Outline:
 
     def elements(self, kind: UnitKind) -> NDArray[np.int64]:
         """Return (n_elements,) the nodes of the elements of a kind, in document order."""
+        if kind not in self._numbers:
+            return _NO_ELEMENTS
         if (known := self._elements.get(kind)) is None:
-            structural, kinds, present = self._structural
-            found = structural[kinds == int(kind)] if kind in present else structural[:0]
-            known = self._elements[kind] = found
+            structural, kinds = self._structural
+            known = self._elements[kind] = structural[kinds == int(kind)]
         return known
 
     @cached_property
-    def _structural(self) -> tuple[NDArray[np.int64], NDArray[np.int8], Set[int]]:
-        """(n,) elements of all kinds and fields, about one in ten nodes, and their numbers: (n,) and a set."""
-        nodes = self.page.nodes
-        of_names = [_NUMBER_OF_NAME.get(name, 0) for name in nodes.names]
-        kinds = np.array(of_names, dtype=np.int8)[nodes.tag]
+    def _numbers(self) -> list[int]:
+        """(n_names,) number of the kind, or of fields, of each name; 0 for other names."""
+        return [_NUMBER_OF_NAME.get(name, 0) for name in self.page.nodes.names]
+
+    @cached_property
+    def _structural(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """(n,) elements of all kinds and fields, about one in ten nodes, and their numbers."""
+        kinds = np.array(self._numbers, dtype=np.int8)[self.page.nodes.tag]
         found = kinds.nonzero()[0].astype(np.int64, copy=False)
-        return found, kinds[found], frozenset(of_names)
+        return found, kinds[found]
 
     def unit(self, kind: UnitKind) -> NDArray[np.int32] | None:
         """Return (n_blocks,) the innermost element of a kind around each block, -1 without one.
@@ -155,7 +161,7 @@ class Outline:
 
     def has_fields(self, element: int) -> bool:
         """Tell whether an element has fields of a form."""
-        structural, kinds, _ = self._structural
+        structural, kinds = self._structural
         first, after = structural.searchsorted((element, self.page.nodes.end.item(element)))
         return _FIELD in kinds[first:after]
 
@@ -171,7 +177,9 @@ class Outline:
     @cached_property
     def code(self) -> NDArray[np.int32] | None:
         """(n_blocks,) outermost code element around each block, -1 without one; None without any."""
-        return None if self.unit(UnitKind.CODE) is None else self._outermost(self.elements(UnitKind.CODE))
+        if not self.page.blocks.any_flag(_PREFORMATTED) or self.unit(UnitKind.CODE) is None:
+            return None
+        return self._outermost(self.elements(UnitKind.CODE))
 
     @cached_property
     def plain_list(self) -> NDArray[np.int32] | None:
@@ -180,9 +188,9 @@ class Outline:
         A list is plain if its items have at most three lines on average. Others are posts, cards or the layout of a
         page.
         """
-        structural, kinds, present = self._structural
-        if _LISTS.isdisjoint(present):
+        if _LISTS.isdisjoint(self._numbers):
             return None
+        structural, kinds = self._structural
         lists = structural[_IS_LIST[kinds]]
         if not (len(lists) and len(self.page.blocks)):
             return None
@@ -237,7 +245,8 @@ class Outline:
         first = first[first < after]
         if (table := self.unit(UnitKind.TABLE)) is not None:
             first = first[(table[first] < 0) | self.layout[first]]
-        return first[np.append(True, first[1:] != first[:-1])] if len(first) else first  # headings in headings
+        is_same = first[1:] == first[:-1]  # headings in headings
+        return np.delete(first, is_same.nonzero()[0]) if np.count_nonzero(is_same) else first
 
     @cached_property
     def layout(self) -> NDArray[np.bool_]:
@@ -262,33 +271,26 @@ class Outline:
         either is one row or has a cell with a long text, a heading, code or a quotation.
         """
         nodes, blocks, tables = self.page.nodes, self.page.blocks, self.elements(UnitKind.TABLE)
-        attributes = nodes.attributes
+        attributes, ends = nodes.attributes, nodes.end[tables]
         found: NDArray[np.bool_] = np.array(
             [attributes[node].get("role") in {"presentation", "none"} for node in tables.tolist()]
         )
-        inner = np.unique(tables.searchsorted(nodes.innermost(tables, nodes.parent[tables]), side="right"))
-        has_inner = np.zeros(len(tables) + 1, dtype=bool)
-        has_inner[inner] = True  # the first entry is that of tables outside of tables
-        found |= has_inner[1:]
-
-        rows, headers, cells = self.elements(UnitKind.ROW), nodes.indices("th"), nodes.indices("td")
-        # The number of the table around each part, from 1; 0 without one.
-        owner = tables.searchsorted(nodes.innermost(tables, np.concatenate((rows, headers, cells))), side="right")
-        of_cells = owner[len(rows) + len(headers) :]
-        n_rows, n_headers, n_cells = (
-            np.bincount(numbers, minlength=len(tables) + 1)[1:]
-            for numbers in (owner[: len(rows)], owner[len(rows) : -len(cells) or None], of_cells)
+        found[:-1] |= tables[1:] < ends[:-1]  # contains the next one
+        cells = self.elements(UnitKind.CELL)
+        n_rows, n_cells, n_headers = (
+            parts.searchsorted(ends) - parts.searchsorted(tables)
+            for parts in (self.elements(UnitKind.ROW), cells, nodes.indices("th"))
         )
-        found |= (n_cells + n_headers <= n_rows) | ((n_headers == 0) & (n_rows < 2))
-        unknown = np.append(False, ~found & (n_headers == 0))  # those that a cell like a section of a page makes layout
-        is_unknown = unknown[of_cells]
-        if is_unknown.any():
-            cells, of_cells = cells[is_unknown], of_cells[is_unknown]
+        found |= (n_cells <= n_rows) | ((n_headers == 0) & (n_rows < 2))
+        unknown = (~found & (n_headers == 0)).nonzero()[0]  # those that a cell like a section of a page makes layout
+        if len(unknown):
+            of_cells = tables.searchsorted(cells, side="right") - 1  # right for cells of tables that contain no other
+            chosen = (np.isin(of_cells, unknown) & (cells < ends[of_cells])).nonzero()[0]
+            cells, of_cells = cells[chosen], of_cells[chosen]
             sections = np.flatnonzero(nodes.named(_SECTIONS))
             has_section = sections.searchsorted(nodes.end[cells]) > sections.searchsorted(cells)
             lengths = np.zeros(len(blocks) + 1, dtype=np.int64)
             np.cumsum(np.fromiter(map(len, blocks.texts), np.int64, len(blocks)), out=lengths[1:])
             first, after = self.blocks_in(cells)
-            is_suspect = has_section | (lengths[after] - lengths[first] > _LONG_CELL)
-            found[of_cells[is_suspect] - 1] = True
+            found[of_cells[has_section | (lengths[after] - lengths[first] > _LONG_CELL)]] = True
         return found

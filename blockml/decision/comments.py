@@ -90,9 +90,9 @@ def is_forum(page: PageMatrix, share: float) -> bool:
     a page that is not declared an article. On WCXB's page types, with a share of 0.5: precision .80, recall .84
     (research/studies/block-types.md). False without the columns.
     """
-    if not len(page.values) or not set(_FORUM_COLUMNS).issubset(page.columns):
+    if not len(page.values) or not all(name in page.places for name in _FORUM_COLUMNS):
         return False
-    address, article, news, thread = (page.values[:, page.columns.index(name)] for name in _FORUM_COLUMNS)
+    address, article, news, thread = (page.values[:, page.places[name]] for name in _FORUM_COLUMNS)
     if address[0] > 0 or article[0] or news[0]:
         return bool(address[0] > 0)
     words = page.context.words

@@ -241,9 +241,8 @@ def confidence(scores: NDArray[np.float32], kept: NDArray[np.bool_], n_words: ND
     >>> round(confidence(np.array([.2, .9], np.float32), np.array([False, True]), np.array([10, 30], np.int32)), 3)
     0.875
     """
-    total = int(n_words.sum())
-    right = np.where(kept, scores, 1 - scores) * n_words
-    return float(right.sum() / total) if total else 0.0
+    total = int(np.add.reduce(n_words))
+    return float(np.add.reduce(np.where(kept, scores, 1 - scores) * n_words) / total) if total else 0.0
 
 
 def predicted_f1(probabilities: NDArray[np.float32], kept: NDArray[np.bool_], words: NDArray[np.float64]) -> float:
@@ -274,8 +273,8 @@ def predicted_f1(probabilities: NDArray[np.float32], kept: NDArray[np.bool_], wo
     [0.714, 0.723, 0.389]
     """
     expected = words * probabilities
-    both = float(words[kept].sum() + expected.sum())
-    return 2 * float(expected[kept].sum()) / both if both > 0 else 0.0
+    both = float(np.add.reduce(words[kept]) + np.add.reduce(expected))
+    return 2 * float(np.add.reduce(expected[kept])) / both if both > 0 else 0.0
 
 
 def with_threshold(policy: DecisionPolicy, threshold: float | None) -> DecisionPolicy:

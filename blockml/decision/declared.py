@@ -72,7 +72,7 @@ def _declares_manual(page: PageMatrix) -> bool:
 
 def _first(page: PageMatrix, column: str) -> float:
     """Return the value of a column in the first block, equal in all of them; 0 without the column or a block."""
-    return float(page.values[0, page.columns.index(column)]) if len(page.values) and column in page.columns else 0.0
+    return float(page.values[0, page.places[column]]) if len(page.values) and column in page.places else 0.0
 
 
 def declares_article(prediction: Prediction) -> bool:

@@ -85,11 +85,13 @@ def hidden_content(
     [False, True, False, False, True]
     """
     page = outline.page
-    removed = _about_scripts(page, kept, content) | _sources(page, kept, content)
+    found = [_about_scripts(page, kept, content), _sources(page, kept, content)]
     hidden = hidden_text(page, kept | content)
     if hidden is not None:
-        removed |= kept & ((hidden.blocks > 0) if strict else _unrevealed(outline, hidden, kept, content))
-    return removed if np.count_nonzero(removed) else None
+        found.append((hidden.blocks > 0) if strict else _unrevealed(outline, hidden, kept, content))
+    parts = [part for part in found if part is not None]
+    removed = kept & np.logical_or.reduce(parts) if parts else None
+    return removed if removed is not None and np.count_nonzero(removed) else None
 
 
 def _unrevealed(
@@ -123,26 +125,27 @@ def _of_permalinks(page: Page, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def _about_scripts(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return (n_blocks,) the short kept texts in ``noscript`` that ask for JavaScript, if there is other content."""
+def _about_scripts(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Return (n_blocks,) the short texts in ``noscript`` that ask for JavaScript, if there is other content."""
     blocks = page.blocks
-    if not blocks.any_flag(_NOSCRIPT):
-        return np.zeros(len(blocks), dtype=bool)
+    if not blocks.any_flag(_NOSCRIPT):  # the usual case
+        return None
     found = (kept | content) & ((blocks.flags & _NOSCRIPT) > 0) & (blocks.n_words <= _MAX_MESSAGE)
     for row in found.nonzero()[0].tolist():
         found[row] = _JAVASCRIPT.search(blocks.texts[row]) is not None
-    return found & kept & bool(np.count_nonzero(blocks.n_words[content & ~found]))
+    return found if np.count_nonzero(blocks.n_words[content & ~found]) else None
 
 
-def _sources(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return (n_blocks,) the kept sources half of whose sequences of three words are content elsewhere.
+def _sources(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Return (n_blocks,) the sources half of whose sequences of three words are content elsewhere.
 
     Editors and highlighters keep the source of what they show in a ``textarea``; some sites have an article in a hidden
     ``pre`` once more, as Markdown that a button copies.
     """
-    found, has_fields = np.zeros(len(kept), dtype=bool), _FIELD in page.nodes.names
+    has_fields = _FIELD in page.nodes.names
     if not has_fields and not page.blocks.any_flag(_HIDDEN):  # the usual case
-        return found
+        return None
+    found = np.zeros(len(kept), dtype=bool)
     inside = (page.blocks.flags & _HIDDEN_SOURCE) == _HIDDEN_SOURCE
     if has_fields:
         inside |= page.nodes.innermost(page.nodes.indices(_FIELD), page.blocks.node) >= 0
@@ -151,7 +154,7 @@ def _sources(page: Page, kept: NDArray[np.bool_], content: NDArray[np.bool_]) ->
     own = [_sequences([texts[row]]) for row in rows]
     shown = _sequences(compress(texts, (content & ~inside).tolist())) if rows else set()
     found[[row for row, words in zip(rows, own, strict=True) if words and 2 * len(words & shown) >= len(words)]] = True
-    return found & kept
+    return found
 
 
 def _sequences(texts: Iterable[str]) -> set[tuple[str, ...]]:

@@ -210,9 +210,7 @@ class PolicyColumns:
         text = duplicated_lines(context.blocks, copy, policy.min_duplicate_words)
         # A copy has one group, so that a duplicate is penalised as a whole: code in a sentence is further down.
         groups = context.block_groups[GROUPINGS.index("far")]
-        if len(copy):
-            first = np.append(0, (copy[1:] != copy[:-1]).nonzero()[0] + 1)
-            groups = groups[first][copy]
+        groups = groups[copy.searchsorted(copy)]
         preference = np.zeros(len(unit))
         if (quoted := in_quotations(outline)) is not None:
             preference[quoted] = -MAX_LOG_ODDS

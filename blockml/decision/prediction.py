@@ -62,7 +62,6 @@ class Draft:
     def __post_init__(self) -> None:
         self.by_score = self.kept  #: (n_blocks,) blocks that scores keep, with their units
         self.labels: Sequence[Label] | None = self.prediction.labels  #: (n_blocks,) None from extractors without labels
-        self.by_model: NDArray[np.bool_] = self.scores >= HALF  #: (n_blocks,) those whose scores reach 0.5
         self.threshold = float(np.float32(self.policy.threshold))
 
     @property
@@ -79,6 +78,11 @@ class Draft:
     def probabilities(self) -> NDArray[np.float32]:
         """(n_blocks,) probability of being content."""
         return self.prediction.scores
+
+    @cached_property
+    def by_model(self) -> NDArray[np.bool_]:
+        """(n_blocks,) blocks whose scores reach 0.5."""
+        return self.scores >= HALF
 
     @cached_property
     def words(self) -> NDArray[np.int32]:

@@ -11,7 +11,7 @@ from blockml.outline import FOOTNOTE_MARK, Outline, UnitKind
 from blockml.page import Nodes, Reason
 from blockml.page.attributes import searched_together
 
-__all__ = ["completed_remark", "cut_remark", "notes_of_marks", "unit_remarks"]
+__all__ = ["completed_remark", "cut_remark", "notes_of_marks", "torn_lists", "unit_remarks"]
 
 
 #: Minimum removed items of a list that is cut, to say so; maximum characters of a text that names a unit, and number of
@@ -95,11 +95,8 @@ def cut_remark(outline: Outline, kept: NDArray[np.bool_]) -> str | None:
     plain, page = outline.plain_list, outline.page
     if plain is None:
         return None
-    is_torn = (kept[1:] != kept[:-1]) & (plain[1:] == plain[:-1]) & (plain[1:] >= 0)
-    if not np.count_nonzero(is_torn):  # the usual case
-        return None
     n_items, last = 0, -1
-    for element in np.unique(plain[1:][is_torn]).tolist():
+    for element in torn_lists(plain, kept):
         first, after = outline.range_in(element)
         rows = np.arange(first, after)[page.blocks.n_words[first:after] > 0]
         n_kept = int(np.count_nonzero(kept[rows]))
@@ -112,6 +109,18 @@ def cut_remark(outline: Outline, kept: NDArray[np.bool_]) -> str | None:
     if last < 0:
         return None
     return f'a list is cut: {n_items} items after "{page.blocks.texts[last][:_MAX_SHOWN]}" are left out'
+
+
+def torn_lists(plain: NDArray[np.int32], kept: NDArray[np.bool_]) -> list[int]:
+    """Return the plain lists of which a part is kept (n_blocks,), given the one around each block (n_blocks,).
+
+    Examples
+    --------
+    >>> torn_lists(np.array([-1, 3, 3, 8]), np.array([True, True, False, False]))
+    [3]
+    """
+    places = ((kept[1:] != kept[:-1]) & (plain[1:] == plain[:-1])).nonzero()[0]
+    return sorted({*plain[places].tolist()} - {-1})
 
 
 #: Parts of the attributes of links within the page, and of the elements that they may lead to.

@@ -74,8 +74,9 @@ class Rule(Generic[State]):
 
 def apply_in_order(rules: Sequence[Rule[State]], page: State) -> None:
     """Apply rules to a page, in order."""
+    has_units = page.has_units
     for rule in rules:
-        if rule.apply is not None and (rule.always or page.has_units):
+        if rule.apply is not None and (has_units or rule.always):
             rule.apply(page)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.decision.prediction import Draft
-from blockml.decision.remarks import notes_of_marks
+from blockml.decision.remarks import notes_of_marks, torn_lists
 from blockml.outline import Outline, UnitKind
 from blockml.page import Flag, Reason
 
@@ -145,7 +145,7 @@ def complete_tables(page: Draft) -> None:
     if table is None:
         return
     rows = (table >= 0).nonzero()[0]
-    _, number = np.unique(table[rows], return_inverse=True)
+    number = page.outline.elements(UnitKind.TABLE).searchsorted(table[rows])
     words = page.words[rows]
     is_likely = page.probabilities[rows] >= np.float32(page.threshold)
     total, likely = np.bincount(number, words), np.bincount(number, words * is_likely)
@@ -157,13 +157,12 @@ def complete_lists(page: Draft) -> None:
     plain = page.outline.plain_list
     if plain is None:
         return
-    is_torn = (page.kept[1:] != page.kept[:-1]) & (plain[1:] == plain[:-1]) & (plain[1:] >= 0)
-    elements = np.unique(plain[1:][is_torn])
-    if not len(elements):
+    elements = torn_lists(plain, page.kept)
+    if not elements:
         return
     # By the default threshold, so that a lower one doesn't keep less.
     by_default = page.words * (page.scores >= np.float32(_DEFAULT))
-    for first, after in zip(*(bounds.tolist() for bounds in page.outline.blocks_in(elements)), strict=True):
+    for first, after in map(page.outline.range_in, elements):
         words, n_linked = page.words[first:after], np.add.reduce(page.outline.page.blocks.n_linked[first:after])
         n_words = np.add.reduce(words)
         is_close = 2 * n_linked < n_words and page.is_likely(first, after, _MIN_MEAN)
@@ -289,7 +288,7 @@ def complete_headings(page: Draft) -> None:
     heading, starts, threshold = page.outline.unit(UnitKind.HEADING), page.outline.section_starts, page.threshold
     if heading is None or not len(starts):
         return
-    ends = np.concatenate((starts[1:], [len(heading)]))
+    ends = [*starts[1:].tolist(), len(heading)]
     of_text = np.where(heading < 0, page.words, 0)
     texts = np.empty((3, len(heading)), dtype=np.int64)  # all of it, that which is kept, and that which was by default
     texts[0] = of_text
@@ -298,7 +297,7 @@ def complete_headings(page: Draft) -> None:
     n_words, n_kept, n_default = np.add.reduceat(texts, starts, axis=1).tolist()
     kept = page.kept.copy()
     for number in _open_headings(page, heading[starts], starts, (n_words, n_kept, n_default)):
-        start, end = starts.item(number), ends.item(number)
+        start, end = starts.item(number), ends[number]
         first, after = _text_below(page.outline, heading, start, end)
         if 2 * n_kept[number] > n_words[number]:
             below = of_text[first:after]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -43,9 +43,20 @@ class PageMatrix:
         return self.context.block_groups
 
     @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Place of each column by name."""
+        return _places(self.columns)
+
+    @cached_property
     def ancestor_words(self) -> AncestorWords:
         """Hashed words of tags and attributes above each block."""
         return ancestor_words(self.context)
+
+
+@functools.cache
+def _places(columns: tuple[str, ...]) -> Mapping[str, int]:
+    """Number columns, once for all pages."""
+    return {name: place for place, name in enumerate(columns)}
 
 
 def page_context(page: Page) -> PageContext:
@@ -103,10 +114,10 @@ def _fill(
     """Write all rows (n_rows, n_blocks) of a plan."""
     if plan.kernel is not None and (kernel_page := context.kernel_page) is not None:
         kernel_page.write(plan.kernel, titles(context) if plan.kernel.need_titles else None, rows)
-    for family, wanted in plan.families:
+    for family, bases, rows_of_family in plan.families:
         values = family(context)
-        for base, row in wanted:
-            rows[row] = values[base]
+        # Numbers, or columns of blocks
+        rows[rows_of_family] = np.array([values[base] for base in bases], np.float32).reshape(len(bases), -1)
     for compute, row in plan.of_blocks:
         rows[row] = compute(context.blocks)
     for base, row in plan.given:
@@ -115,31 +126,22 @@ def _fill(
                 f"column {base!r} can't be computed only from the page: use blockml.extractors.matrix.page_matrix"
             )
         rows[row] = given[base]
-    for source, offset, empty, row in plan.shifted:
-        _shift(rows[source], offset, empty, rows[row])
-    for source, offset, empty, codes, rows_of_codes in plan.one_hot:
-        neighbour = np.empty(rows.shape[1], dtype=np.float32)
-        _shift(rows[source], offset, empty, neighbour)
-        rows[rows_of_codes] = neighbour == codes
+    if plan.neighbours is not None:
+        _write_neighbours(rows, plan.neighbours)
 
 
-def _shift(values: NDArray[np.float32], offset: int, empty: float, row: NDArray[np.float32]) -> None:
-    """Write the values of the blocks ``offset`` further on into a row; ``empty`` beyond the ends of the page.
-
-    Examples
-    --------
-    >>> row = np.zeros(3, np.float32)
-    >>> _shift(np.array([1, 2, 3], np.float32), -1, 9, row)
-    >>> row.tolist()
-    [9.0, 1.0, 2.0]
-    """
-    if offset < 0:
-        row[:-offset] = empty
-        row[-offset:] = values[:offset]
-    else:
-        inside = max(0, len(row) - offset)
-        row[:inside] = values[offset:]
-        row[inside:] = empty
+def _write_neighbours(rows: NDArray[np.float32], plan: _Neighbours) -> None:
+    """Write the columns of neighbours and of single values into rows (n_rows, n_blocks), from other rows."""
+    n, reach = rows.shape[1], plan.reach
+    around = np.empty((len(plan.sources), n + 2 * reach), dtype=np.float32)  # with blocks beyond both ends of the page
+    around[:, :reach] = around[:, n + reach :] = plan.empty
+    around[:, reach : n + reach] = rows[plan.sources]
+    shape, steps = (len(around), 2 * reach + 1, n), (*around.strides, around.itemsize)
+    windows = np.ndarray(shape, np.float32, around, strides=steps)  # of each source, moved by each offset
+    found = windows[plan.source, plan.offset]
+    if len(plan.codes):
+        found[-len(plan.codes) :] = found[-len(plan.codes) :] == plan.codes
+    rows[plan.row] = found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,14 +153,40 @@ class _Plan:
 
     n_rows: int
     kernel: KernelRows | None  #: Base columns that the C extension writes; None without any
-    #: Families in Python, with name and row of each base column that is taken from them
-    families: tuple[tuple[Family, tuple[tuple[str, int], ...]], ...]
+    #: Families in Python, with names and rows of the base columns that are taken from them
+    families: tuple[tuple[Family, list[str], list[int]], ...]
     of_blocks: tuple[tuple[Callable[[Blocks], NDArray[np.float32]], int], ...]
     given: tuple[tuple[str, int], ...]
-    #: Columns of neighbours: row of the base column, offset, value beyond the ends, row
-    shifted: tuple[tuple[int, int, float, int], ...]
-    #: Columns of single values: as above, with (n_codes, 1) codes and (n_codes,) row of each
-    one_hot: tuple[tuple[int, int, float, NDArray[np.float32], NDArray[np.intp]], ...]
+    neighbours: _Neighbours | None  #: Columns that are made of others; None without any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Neighbours:
+    """Columns of neighbours, and after them columns of single values of blocks and neighbours."""
+
+    sources: list[int]  #: Rows of the base columns
+    empty: NDArray[np.float32]  #: (n_sources, 1) their values beyond the ends of the page
+    reach: int  #: Largest distance of a neighbour
+    source: NDArray[np.intp]  #: (n_columns,) place in ``sources``
+    offset: NDArray[np.intp]  #: (n_columns,) distance of the neighbour, plus ``reach``
+    codes: NDArray[np.float32]  #: (n_codes, 1) values, of the last columns
+    row: NDArray[np.intp]  #: (n_columns,) row
+
+    @classmethod
+    def of(cls, columns: Sequence[tuple[int, str, int, int | None]], row_of: Mapping[str, int]) -> _Neighbours:
+        """Plan columns, given the row, base column, offset and code of each, and the rows of base columns."""
+        columns = sorted(columns, key=lambda column: column[3] is not None)
+        bases = [*dict.fromkeys(base for _, base, _, _ in columns)]
+        reach = max(abs(offset) for _, _, offset, _ in columns)
+        return cls(
+            [row_of[base] for base in bases],
+            np.array([[COLUMNS[base].empty] for base in bases], dtype=np.float32),
+            reach,
+            np.array([bases.index(base) for _, base, _, _ in columns]),
+            np.array([offset + reach for _, _, offset, _ in columns]),
+            np.array([code for *_, code in columns if code is not None], dtype=np.float32)[:, None],
+            np.array([row for row, *_ in columns]),
+        )
 
 
 @functools.cache
@@ -172,34 +200,22 @@ def _plan(columns: tuple[str, ...], compiled: _kernel.Compiled | None) -> _Plan:
     own_rows = set(row_of.values())
     for number, base in enumerate(dict.fromkeys(base for base, _, _ in parts if base not in row_of)):
         row_of[base] = len(columns) + number
-    shifted, row_of_code = [], dict[tuple[str, int], dict[int, int]]()
-    for row, (base, offset, code) in enumerate(parts):
-        if code is not None:
-            row_of_code.setdefault((base, offset), {})[code] = row
-        elif row not in own_rows:
-            shifted.append((row_of[base], offset, COLUMNS[base].empty, row))
+    made = [(row, *part) for row, part in enumerate(parts) if row not in own_rows]
     known = {} if compiled is None else kernel_columns(compiled)
     in_python = [(COLUMNS[base], row) for base, row in row_of.items() if base not in known]
-    families: dict[Family, list[tuple[str, int]]] = {}
+    families: dict[Family, dict[str, int]] = {}
     for column, row in in_python:
         if column.family is not None:
-            families.setdefault(column.family, []).append((column.name, row))
+            families.setdefault(column.family, {})[column.name] = row
     rest = [(column, row) for column, row in in_python if column.family is None]
     return _Plan(
         max([*row_of.values(), len(columns) - 1]) + 1,
         _kernel_rows({base: row for base, row in row_of.items() if base in known}, compiled),
-        tuple((family, tuple(wanted)) for family, wanted in families.items()),
+        tuple((family, [*wanted], [*wanted.values()]) for family, wanted in families.items()),
         tuple((column.compute, row) for column, row in rest if column.compute is not None),
         tuple((column.name, row) for column, row in rest if column.compute is None),
-        tuple(shifted),
-        tuple(
-            (
-                row_of[base], offset, COLUMNS[base].empty, np.array([*codes], dtype=np.float32)[:, None],
-                np.array([*codes.values()], dtype=np.intp),
-            )
-            for (base, offset), codes in row_of_code.items()
-        ),
-    )  # fmt: skip
+        _Neighbours.of(made, row_of) if made else None,
+    )
 
 
 def _kernel_rows(row_of: Mapping[str, int], compiled: _kernel.Compiled | None) -> KernelRows | None:

@@ -6,7 +6,7 @@ Most elements repeat the attributes of others, and features only read the attrib
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, overload
 
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from blockml import _kernel
 
 NO_ATTRIBUTES: Mapping[str, str] = {}
+#: Words, and whether they match in any case.
+_Words = tuple[tuple[bytes, ...], bool]
 
 
 class Attributes(Sequence[Mapping[str, str]]):
@@ -39,7 +41,7 @@ class Attributes(Sequence[Mapping[str, str]]):
     ({'class': 'a b', 'hidden': ''}, {}, 3)
     """
 
-    __slots__ = ("_mapped", "ends", "found", "given", "number", "pairs")
+    __slots__ = ("_mapped", "ends", "found", "given", "number", "pairs", "searched")
 
     def __init__(
         self, number: NDArray[np.int32], given: list[Mapping[str, str] | None], pairs: bytes, ends: NDArray[np.int64]
@@ -50,8 +52,9 @@ class Attributes(Sequence[Mapping[str, str]]):
         self.ends = ends
         self._mapped: list[int] | None = None  # sets that were given as mappings
         #: Elements by word, for the words that were looked for and whether in any case; several outputs of a page look
-        #: for the same ones.
-        self.found: dict[tuple[tuple[bytes, ...], bool], Mapping[bytes, list[int]]] = {}
+        #: for the same ones. And the elements of each search by the bits of their words.
+        self.found: dict[_Words, Mapping[bytes, list[int]]] = {}
+        self.searched: dict[_Search, Mapping[int, list[int]]] = {}
 
     def __len__(self) -> int:
         return len(self.number)
@@ -110,8 +113,6 @@ def _mapping(pairs: bytes) -> Mapping[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=False))
 
 
-#: Words, and whether they match in any case.
-_Words = tuple[tuple[bytes, ...], bool]
 #: Words that are found in one search, because most pages are searched for all of them; and those of other outputs than
 #: text.
 _TOGETHER: list[_Words] = []
@@ -126,6 +127,7 @@ def searched_together(
     ``of_outputs`` says that texts don't need them.
     """
     (_OF_OUTPUTS if of_outputs else _TOGETHER).append((words, any_case))
+    _search_for.cache_clear()
     return words
 
 
@@ -134,16 +136,16 @@ class _Search(NamedTuple):
 
     words: tuple[bytes, ...]
     cases: int  #: Bits of the words that match in any case.
-    groups: tuple[_Words, ...]
 
 
 @functools.cache
-def _search_for(groups: tuple[_Words, ...]) -> _Search:
-    """Number the words of groups, once for all pages."""
+def _search_for(own: _Words) -> tuple[_Search, int]:
+    """Return the search that finds some words, and the bit of the first one."""
+    groups = next((groups for groups in (_TOGETHER, _OF_OUTPUTS) if own in groups), [own])
     numbered = enumerate(any_case for words, any_case in groups for _ in words)
-    return _Search(
-        tuple(chain.from_iterable(words for words, _ in groups)), sum(any_case << k for k, any_case in numbered), groups
-    )
+    words = tuple(chain.from_iterable(words for words, _ in groups))
+    first = sum(len(words) for words, _ in groups[: groups.index(own)])
+    return _Search(words, sum(any_case << k for k, any_case in numbered)), first
 
 
 def nodes_with_words(
@@ -152,18 +154,18 @@ def nodes_with_words(
     """Implement :meth:`blockml.page.Nodes.with_words` for the attributes of nodes."""
     own = words, any_case
     if not isinstance(held, Attributes):
-        search = _search_for((own,))
-        return _by_word(np.array([_bits(item, search) for item in held], dtype=np.int64), search)[0]
+        search = _Search(words, -int(any_case))
+        return _by_word(_grouped(enumerate(_bits(item, search) for item in held)), words, 0)
     if (known := held.found.get(own)) is None:
-        groups = next((groups for groups in (_TOGETHER, _OF_OUTPUTS) if own in groups), (own,))
-        search = _search_for(tuple(groups))
-        held.found.update(zip(search.groups, _by_word(_searched(held, search), search), strict=True))
-        known = held.found[own]
+        search, first = _search_for(own)
+        if (bits := held.searched.get(search)) is None:
+            bits = held.searched[search] = _searched(held, search)
+        known = held.found[own] = _by_word(bits, words, first)
     return known
 
 
-def _searched(held: Attributes, search: _Search) -> NDArray[np.int64]:
-    """Return (n_nodes,) bits of the words that each node has; empty if no node has one."""
+def _searched(held: Attributes, search: _Search) -> Mapping[int, list[int]]:
+    """Return the nodes with some of the words, by the bits of their words."""
     found = np.zeros(len(held.given), dtype=np.int64)
     if _kernel.compiled is not None:
         _kernel.compiled.attribute_words(held.pairs, search.words, search.cases, (held.ends, found))
@@ -173,28 +175,32 @@ def _searched(held: Attributes, search: _Search) -> NDArray[np.int64]:
     for number in held.mapped():
         if mapping := held.given[number]:
             found[number] = _bits(mapping, search)
-    return found.take(held.number) if len(found.nonzero()[0]) else found[:0]
+    if not np.count_nonzero(found):
+        return {}
+    of_node = found.take(held.number)
+    (nodes,) = of_node.nonzero()
+    return _grouped(zip(nodes.tolist(), of_node[nodes].tolist(), strict=True))
 
 
-def _by_word(bits: NDArray[np.int64], search: _Search) -> list[dict[bytes, list[int]]]:
-    """Return, for each group of words and by word, the nodes that have its bit in ``bits`` (n_nodes,)."""
-    in_order: list[list[int]] = [[] for _ in search.words]
-    lists: dict[int, list[list[int]]] = {}  # of the words of equal bits
-    (nodes,) = bits.nonzero()
-    for node, own in zip(nodes.tolist(), bits[nodes].tolist(), strict=True):
-        if (held := lists.get(own)) is None:
-            held = lists[own] = [in_order[k] for k in _numbers(own)]
-        for of_word in held:
-            of_word.append(node)
-    rest = iter(in_order)
-    return [dict(zip(words, rest, strict=False)) for words, _ in search.groups]
+def _grouped(bits: Iterable[tuple[int, int]]) -> Mapping[int, list[int]]:
+    """Return the nodes of each number of bits, given nodes and their bits."""
+    found: dict[int, list[int]] = {}
+    for node, own in bits:
+        found.setdefault(own, []).append(node)
+    return found
 
 
-def _numbers(bits: int) -> Iterator[int]:
-    """Yield the numbers of bits that are set."""
-    while bits:
-        yield (bits & -bits).bit_length() - 1
-        bits &= bits - 1
+def _by_word(nodes: Mapping[int, list[int]], words: tuple[bytes, ...], first: int) -> dict[bytes, list[int]]:
+    """Return, by word, the nodes that have its bit: the first word has bit ``first``."""
+    found: dict[bytes, list[int]] = {word: [] for word in words}
+    for bits, held in nodes.items():
+        rest = bits >> first & (1 << len(words)) - 1
+        while rest:
+            found[words[(rest & -rest).bit_length() - 1]] += held
+            rest &= rest - 1
+    for of_word in found.values() if len(nodes) > 1 else ():
+        of_word.sort()
+    return found
 
 
 def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDArray[np.int64]) -> None:

@@ -11,6 +11,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.page.lazy import cached_property
 from blockml.page.nodes import Flag
 from blockml.text.words import counted
 
@@ -51,7 +52,7 @@ class Block:
     flags: Flag  #: flags of the first text node
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Blocks:
     """The text blocks of a page as columns of length n; ``blocks[i]`` and iteration give :class:`Block` views."""
 
@@ -94,9 +95,14 @@ class Blocks:
     def __iter__(self) -> Iterator[Block]:
         return (self[i] for i in range(len(self)))
 
+    @cached_property
+    def _flags_of_any(self) -> int:
+        """:class:`Flag` bits that some block has."""
+        return int(np.bitwise_or.reduce(self.flags))
+
     def any_flag(self, flag: int) -> bool:
         """Tell whether a block has a :class:`Flag`: most pages have no hidden and no preformatted block."""
-        return bool(np.bitwise_or.reduce(self.flags) & flag)
+        return self._flags_of_any & flag > 0
 
     def line_numbers(self) -> NDArray[np.intp]:
         """Return (n,) number of each block's line, from 0 without gaps.
@@ -122,14 +128,13 @@ class Blocks:
         """
         if not len(rows):
             return self.separators[:0]
-        starts = np.zeros_like(rows)
+        starts = np.zeros(len(rows), dtype=np.intp)
         np.add(rows[:-1], 1, out=starts[1:])
         separators: NDArray[np.uint8] = np.maximum.reduceat(self.separators[: rows[-1] + 1], starts)
-        is_apart = (separators <= _SPACE) & (starts < rows)
-        separators[is_apart] = _SPACE
-        for place in (is_apart & (self.separators[rows] < _SPACE)).nonzero()[0].tolist():
-            if self.texts[rows[place]][:1] in _CLOSING:
-                separators[place] = 0
+        for place in ((separators <= _SPACE) & (starts < rows)).nonzero()[0].tolist():  # few
+            row = rows.item(place)
+            is_closing = self.separators.item(row) < _SPACE and self.texts[row][:1] in _CLOSING
+            separators[place] = 0 if is_closing else _SPACE
         return separators
 
     def only(self, stays: NDArray[np.bool_]) -> Blocks:

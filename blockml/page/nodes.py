@@ -131,14 +131,14 @@ class Nodes:
         """
         if not len(elements):
             return np.full(len(places), -1, dtype=np.int32)
-        ends = self.end[elements]
-        n_begun = elements.searchsorted(places, side="right")  # elements that begin at or before the place
-        if (ends[:-1] <= elements[1:]).all():  # none is in another one
-            is_open = (n_begun > 0) & (ends[n_begun - 1] > places)
-            return np.where(is_open, elements[n_begun - 1], -1).astype(np.int32)
+        starts, ends = np.full((2, len(elements) + 1), -1, dtype=np.int32)  # the first one is "no element"
+        starts[1:], ends[1:] = elements, self.end[elements]
+        n_begun = starts[1:].searchsorted(places, side="right")  # elements that begin at or before the place
+        if not np.count_nonzero(ends[1:-1] > starts[2:]):  # none is in another one
+            return np.where(ends[n_begun] > places, starts[n_begun], np.int32(-1))
         # The innermost one is the last of its level that begins before the place. An element's level counts those that
         # are open where it begins.
-        ended = np.sort(ends)
+        ended = np.sort(ends[1:])
         numbers = np.arange(1, len(elements) + 1)
         levels = numbers - ended.searchsorted(elements, side="right")
         keys = np.sort(levels * (len(elements) + 1) + numbers)

@@ -114,6 +114,8 @@ def as_laid_out(nodes: Nodes) -> Nodes | None:
     [4, 0, 0]
     """
     held = nodes.with_words(_WORDS)
+    if not held[_INLINE] and not held[_WORD_LIST]:  # the usual case
+        return None
     spans = [node for node in held[_INLINE] if _is_inline(nodes, node)]
     items = [_paragraph(nodes, node) for node in held[_WORD_LIST] if _is_word_mark(nodes, node)]
     names, tag = list(nodes.names), nodes.tag.copy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes, Page
+from blockml.page.lazy import cached_property
 from blockml.parsing.style_rules import Hiding, HidingSelector, StyleSheets, hiding_of, shows
 from blockml.text.words import lazy_pattern
 
@@ -53,15 +54,18 @@ def hidden_text(page: Page, kept: NDArray[np.bool_] | None = None) -> HiddenText
     >>> hidden_text(page).blocks.tolist()
     [0, 2, 1]
     """
-    if kept is not None and _hidden_nodes(page, kept) is None:
+    rules = _Rules(page) if "style" in page.nodes.names and page.utf8 is not None else None
+    if not page.blocks.any_flag(_MARKED) and (rules is None or not rules.by_name):  # most pages
         return None
-    ways = _hidden_nodes(page)
+    if kept is not None and _hidden_nodes(page, rules, kept) is None:
+        return None
+    ways = _hidden_nodes(page, rules)
     if ways is None:
         return None
     return HiddenText(ways, np.minimum(ways[page.blocks.node], ways[page.blocks.last_node]))
 
 
-def _hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[np.int8] | None:
+def _hidden_nodes(page: Page, rules: _Rules | None, kept: NDArray[np.bool_] | None = None) -> NDArray[np.int8] | None:
     """Return (n_nodes,) how each node is hidden, only around kept blocks if those are given; None if none is."""
     nodes, blocks = page.nodes, page.blocks
     own = np.zeros(len(nodes), dtype=np.int8)
@@ -75,8 +79,8 @@ def _hidden_nodes(page: Page, kept: NDArray[np.bool_] | None = None) -> NDArray[
         )
         sets, of_element = nodes.attribute_sets(elements.tolist())
         own[elements] = np.array(list(map(_by_attributes, sets)), dtype=np.int8)[of_element]
-    if "style" in nodes.names and page.utf8 is not None and len(flags):
-        _add_rules(page, kept, own)
+    if rules is not None and rules.by_name and len(flags):
+        rules.apply(blocks.node if kept is None else blocks.node[kept], own)
     return _inherited(nodes, own) if np.count_nonzero(own) else None
 
 
@@ -136,48 +140,51 @@ def _by_attributes(held: Mapping[str, str]) -> Hiding:
     return Hiding.SCREEN_READER if _OF_READERS.search(held.get("class") or "") else Hiding.SHOWN
 
 
-def _add_rules(page: Page, kept: NDArray[np.bool_] | None, own: NDArray[np.int8]) -> None:
-    """Add the elements that rules of style elements hide, in place."""
-    sheets, nodes = StyleSheets(page), page.nodes
-    by_name: dict[str, list[HidingSelector]] = {}  # by one of their classes and ids, or else by element name
-    for selector in sheets.selectors():
-        by_name.setdefault(min(selector.names, default=selector.element), []).append(selector)
-    if not by_name:
-        return
-    places = page.blocks.node if kept is None else page.blocks.node[kept]
-    revealed: dict[HidingSelector, bool] = {}
-    for element in _candidates(nodes, by_name):
-        first, after = places.searchsorted((element, nodes.end[element]))
-        if own[element] or first == after:
-            continue
-        held, name = nodes.attributes[element], nodes.name(element)
-        shown: dict[Hiding, bool] = {}  # whether its own style shows it, which is read once for each way
-        # In the order of the attribute, because the first rule that hides the element counts.
-        names = dict.fromkeys([*(f".{word}" for word in (held.get("class") or "").split()), f"#{held.get('id')}"])
-        for selector in (selector for key in (*names, name) for selector in by_name.get(key, ())):
-            if selector.element not in ("", name) or not selector.names <= names.keys():
-                continue
-            if selector not in revealed:
-                revealed[selector] = sheets.reveals(selector)
-            if revealed[selector]:
-                continue
-            if (way := selector.way) not in shown:
-                shown[way] = shows(held.get("style") or "", way)
-            if not shown[way]:
-                own[element] = way
-                break
+class _Rules:
+    """The rules of style elements of a page that hide elements."""
 
+    def __init__(self, page: Page) -> None:
+        self.nodes, self._sheets = page.nodes, StyleSheets(page)
+        self.by_name: dict[str, list[HidingSelector]] = {}  #: By a class or id of each, or else by element name.
+        self._revealed: dict[HidingSelector, bool] = {}
+        for selector in self._sheets.selectors():
+            self.by_name.setdefault(min(selector.names, default=selector.element), []).append(selector)
 
-def _candidates(nodes: Nodes, names: Iterable[str]) -> list[int]:
-    """Return the elements whose attributes contain one of the classes and ids, or that have one of the names."""
-    words = [name[1:].encode() for name in names if name[0] in ".#"]
-    if any(len(word) < _MIN_WORD for word in words):
-        return np.flatnonzero(nodes.tag).tolist()
-    found = {node for name in names if name[0] not in ".#" for node in nodes.indices(name).tolist()}
-    for start in range(0, len(words), _MOST_WORDS):
-        for held in nodes.with_words(tuple(words[start : start + _MOST_WORDS])).values():
-            found.update(held)
-    return sorted(found)
+    def apply(self, places: NDArray[np.int32], own: NDArray[np.int8]) -> None:
+        """Mark in ``own`` (n_nodes,) the elements around some nodes that are hidden, in place."""
+        nodes = self.nodes
+        elements = np.array(self._candidates, dtype=np.int32)
+        is_around = places.searchsorted(elements) < places.searchsorted(nodes.end[elements])
+        for element in elements[is_around & (own[elements] == 0)].tolist():
+            held, name = nodes.attributes[element], nodes.name(element)
+            shown: dict[Hiding, bool] = {}  # whether its own style shows it, which is read once for each way
+            # In the order of the attribute, because the first rule that hides the element counts.
+            names = dict.fromkeys([*(f".{word}" for word in (held.get("class") or "").split()), f"#{held.get('id')}"])
+            for selector in (selector for key in (*names, name) for selector in self.by_name.get(key, ())):
+                if selector.element not in ("", name) or not selector.names <= names.keys():
+                    continue
+                if selector not in self._revealed:
+                    self._revealed[selector] = self._sheets.reveals(selector)
+                if self._revealed[selector]:
+                    continue
+                if (way := selector.way) not in shown:
+                    shown[way] = shows(held.get("style") or "", way)
+                if not shown[way]:
+                    own[element] = way
+                    break
+
+    @cached_property
+    def _candidates(self) -> list[int]:
+        """The elements whose attributes contain one of the classes and ids, or that have one of the names."""
+        nodes, names = self.nodes, self.by_name
+        words = [name[1:].encode() for name in names if name[0] in ".#"]
+        if any(len(word) < _MIN_WORD for word in words):
+            return np.flatnonzero(nodes.tag).tolist()
+        found = {node for name in names if name[0] not in ".#" for node in nodes.indices(name).tolist()}
+        for start in range(0, len(words), _MOST_WORDS):
+            for held in nodes.with_words(tuple(words[start : start + _MOST_WORDS])).values():
+                found.update(held)
+        return sorted(found)
 
 
 def _inherited(nodes: Nodes, own: NDArray[np.int8]) -> NDArray[np.int8] | None:

@@ -71,6 +71,7 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
     nodes = blockml.parse("<p class=comments>A").nodes
     assert isinstance(nodes.attributes, Attributes)
     nodes.attributes.found.clear()
+    nodes.attributes.searched.clear()
     searches = list[object]()
 
     def search(pairs: bytes, words: tuple[bytes, ...], *others: Any) -> None:
