@@ -38,6 +38,7 @@ from blockml.text.words import lazy_pattern
 if TYPE_CHECKING:
     from blockml.document.nodes import Document
     from blockml.document.pictures import Pictures
+    from blockml.outline import Outline
     from blockml.rules import AnyRules, RuleMatches
 
 __all__ = ["MAX_WORDS", "AnyHtml", "content_in_scripts", "extract", "extract_page", "extract_with"]
@@ -208,7 +209,8 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     metadata = Lazy(partial(_metadata, page, decision, rules))
     deferred = Deferred(metadata=metadata, title=Lazy(partial(_title, page, metadata, rules)))
     pictures = Lazy(partial(_pictures, page, decision, matches))
-    deferred.document = Lazy(partial(_document, page, decision, pictures))
+    outline = None if prediction.matrix is None else prediction.matrix.context.outline
+    deferred.document = Lazy(partial(_document, page, decision, pictures, outline))
     deferred.paragraphs = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=False))
     deferred.removed = Lazy(partial(_paragraphs, page, decision, deferred.warnings, removed=True))
     deferred.posts = Lazy(partial(_posts, page, decision))
@@ -276,13 +278,13 @@ def _pictures(page: Page, decision: Decision, matches: RuleMatches | None = None
     return found if removed is None else found.without(removed)
 
 
-def _document(page: Page, decision: Decision, pictures: Lazy[Pictures]) -> Document:
+def _document(page: Page, decision: Decision, pictures: Lazy[Pictures], outline: Outline | None) -> Document:
     """Build the document; imports the modules on first use."""
     from blockml.document.build import build_document
 
     spans = as_laid_out(page.nodes)
     shown = page if spans is None else replace(page, nodes=spans)
-    return build_document(shown, decision.kept, pictures, decision.posts)
+    return build_document(shown, decision.kept, pictures, decision.posts, outline)
 
 
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:

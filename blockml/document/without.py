@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from blockml.document.inline import LINE, LINK, REFERENCE, RawInline, RawSpan, normalised
+from blockml.document.inline import LINE, LINK, MARK_STARTS, REFERENCE, Start, Token, normalised
 from blockml.document.lists import block_span
 from blockml.document.nodes import (
     Block,
@@ -36,7 +36,8 @@ __all__ = ["KINDS", "without"]
 
 #: Kinds of content that can be left out.
 KINDS = ("links", "images", "tables", "formatting")
-_FORMATTING = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.DELETED})
+#: Marks that are not formatting.
+_KEPT_MARKS = frozenset({Mark.CODE, Mark.SUBSCRIPT, Mark.SUPERSCRIPT})
 
 
 def without(document: Document, kinds: Collection[str]) -> Document:
@@ -57,7 +58,7 @@ class _Filter:
                 yield block
             elif isinstance(block, Paragraph | Heading | Term):
                 is_caption = isinstance(block, Paragraph) and block.removed  # written with its picture only
-                content = () if is_caption and "images" in self.kinds else normalised([*self.raw(block.content)])
+                content = () if is_caption and "images" in self.kinds else normalised([*self.tokens(block.content)])
                 if content:
                     yield replace(block, content=content)
             elif isinstance(block, Figure):
@@ -84,29 +85,26 @@ class _Filter:
             row, cells=tuple(replace(cell, children=tuple(self.blocks(cell.children))) for cell in row.cells)
         )
 
-    def raw(self, content: Iterable[Inline]) -> Iterable[RawInline]:
+    def tokens(self, content: Iterable[Inline]) -> Iterable[Token]:
         """Iterate over the inline content that stays, before it is normalised again."""
         for item in content:
             if isinstance(item, Break):
                 yield LINE
-            elif isinstance(item, Picture):
-                if "images" not in self.kinds:
-                    yield item
-            elif isinstance(item, Link | NoteReference):
-                kind, address = (LINK, item.address) if isinstance(item, Link) else (REFERENCE, item.anchor)
-                inner = [*self.raw(item.content)]
-                if "links" in self.kinds:
-                    yield from inner
+            elif isinstance(item, Link | NoteReference | Span):
+                start = _start(item)
+                is_left_out = ("formatting" if isinstance(item, Span) else "links") in self.kinds
+                if is_left_out and start.kind not in _KEPT_MARKS:
+                    yield from self.tokens(item.content)
                 else:
-                    yield RawSpan(kind, address, inner)
-            elif isinstance(item, Span):
-                inner = [*self.raw(item.content)]
-                if item.mark in _FORMATTING and "formatting" in self.kinds:
-                    yield from inner
-                else:
-                    yield RawSpan(item.mark, "", inner)
-            else:
+                    yield from (start, *self.tokens(item.content), None)
+            elif not (isinstance(item, Picture) and "images" in self.kinds):
                 yield item
+
+
+def _start(span: Link | NoteReference | Span) -> Start:
+    if isinstance(span, Span):
+        return MARK_STARTS[span.mark]
+    return Start(LINK, span.address) if isinstance(span, Link) else Start(REFERENCE, span.anchor)
 
 
 #: Names of the fields with the blocks in a block, besides ``children``.
