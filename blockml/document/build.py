@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.document.code import CODE, code_language, code_lines, line_starts, listings
 from blockml.document.inline import LINE, LINK, MARK_STARTS, REFERENCE, InlineContent, Start, Token, normalised
-from blockml.document.lists import ListPart, Lists, block_span, grouped
+from blockml.document.lists import ListPart, Lists, grouped
 from blockml.document.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
 from blockml.document.nodes import (
     MAX_DEPTH,
@@ -38,6 +38,7 @@ from blockml.document.nodes import (
     Span,
     Table,
     Term,
+    block_span,
 )
 from blockml.document.notes import find_notes
 from blockml.document.picture_kinds import image_address, is_placeholder, picture_file_name, picture_sides

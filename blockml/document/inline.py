@@ -266,11 +266,12 @@ class _NormalForm:
     def _settle(self) -> None:
         """End and begin the spans before a visible item, with the white space between them."""
         n_ended, starts, space = self.n_ended, self.starts, self.space
-        if n_ended and starts and LINE not in space:
+        while n_ended and starts and LINE not in space:  # one mark continues
             kind = self.frames[-n_ended][0].kind
-            if kind == starts[0].kind and kind not in (LINK, REFERENCE):  # one mark continues
-                n_ended -= 1
-                del starts[0]
+            if kind != starts[0].kind or kind in (LINK, REFERENCE):
+                break
+            n_ended -= 1
+            del starts[0]
         for _ in range(n_ended):
             self._end_span()
         self.n_ended = 0

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any
 
 from blockml.document.inline import LINE, LINK, MARK_STARTS, REFERENCE, Start, Token, normalised
-from blockml.document.lists import block_span
 from blockml.document.nodes import (
     Block,
     Break,
+    Cell,
     Code,
-    Definitions,
     Document,
     Figure,
     Formula,
     Heading,
     Inline,
     Link,
-    List,
     Mark,
     NoteReference,
     Paragraph,
     Picture,
-    Row,
     Rule,
     Span,
     Table,
     Term,
+    parts_of,
+    with_children,
 )
 from blockml.errors import check_name
 
@@ -61,29 +59,12 @@ class _Filter:
                 content = () if is_caption and "images" in self.kinds else normalised([*self.tokens(block.content)])
                 if content:
                     yield replace(block, content=content)
-            elif isinstance(block, Figure):
-                children, caption = tuple(self.blocks(block.children)), tuple(self.blocks(block.caption))
-                if children and caption:
-                    yield replace(block, children=children, caption=caption)
-                else:
-                    yield from (*children, *caption)
-            elif isinstance(block, Table):
-                if "tables" not in self.kinds:
-                    rows: Any = tuple(self.row(row) for row in block.rows)
-                    yield replace(block, rows=rows, caption=tuple(self.blocks(block.caption)))
-            else:
-                name = _FIELDS.get(type(block), "children")
-                inner = tuple(self.blocks(getattr(block, name)))
-                if inner:
-                    first, last = block_span(inner)
-                    changes: dict[str, Any] = {name: inner}
-                    yield replace(block, first=first, last=last, **changes)
-
-    def row(self, row: Row) -> Row:
-        """Return a row; all of its cells stay."""
-        return replace(
-            row, cells=tuple(replace(cell, children=tuple(self.blocks(cell.children))) for cell in row.cells)
-        )
+            elif not (isinstance(block, Table) and "tables" in self.kinds):
+                inner, caption = ([*self.blocks(part)] for part in parts_of(block))
+                if isinstance(block, Figure) and not (inner and caption):
+                    yield from (*inner, *caption)
+                elif inner or isinstance(block, Cell):  # all cells of a row stay
+                    yield with_children(block, inner, caption)
 
     def tokens(self, content: Iterable[Inline]) -> Iterable[Token]:
         """Iterate over the inline content that stays, before it is normalised again."""
@@ -105,7 +86,3 @@ def _start(span: Link | NoteReference | Span) -> Start:
     if isinstance(span, Span):
         return MARK_STARTS[span.mark]
     return Start(LINK, span.address) if isinstance(span, Link) else Start(REFERENCE, span.anchor)
-
-
-#: Names of the fields with the blocks in a block, besides ``children``.
-_FIELDS: Mapping[Callable[..., Block], str] = {List: "items", Definitions: "parts"}
