@@ -38,6 +38,7 @@ from blockml.text.words import lazy_pattern
 if TYPE_CHECKING:
     from blockml.document.nodes import Document
     from blockml.document.pictures import Pictures
+    from blockml.outline import Outline
     from blockml.rules import AnyRules, RuleMatches
 
 __all__ = ["MAX_WORDS", "AnyHtml", "content_in_scripts", "extract", "extract_page", "extract_with"]
@@ -205,23 +206,23 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     status = page.status
     if status is Status.OK and not decision.kept.any():
         status = Status.NO_CONTENT
-    metadata, pictures = (
-        Lazy(partial(_metadata, page, decision, rules)),
-        Lazy(partial(_pictures, page, decision, matches)),
-    )
-    warnings = dict[str, None]()
+    metadata, warnings = Lazy(partial(_metadata, page, decision, rules)), dict[str, None]()
+    pictures = Lazy(partial(_pictures, page, decision, matches))
+    outline = None if prediction.matrix is None else prediction.matrix.context.outline
     deferred = Deferred(
-        metadata,
-        Lazy(partial(_title, page, metadata, rules)),
-        Lazy(partial(_document, page, decision, pictures)),
-        Lazy(partial(_paragraphs, page, decision, warnings, removed=False)),
-        Lazy(partial(_paragraphs, page, decision, warnings, removed=True)),
-        Lazy(partial(_posts, page, decision)),
-        Lazy(partial(_images, page, decision, pictures, warnings)),
-        warnings,
-        Lazy(partial(_comments, page, decision)),
-        render, page_record, find_chunks,
-    )  # fmt: skip
+        metadata=metadata,
+        title=Lazy(partial(_title, page, metadata, rules)),
+        document=Lazy(partial(_document, page, decision, pictures, outline)),
+        paragraphs=Lazy(partial(_paragraphs, page, decision, warnings, removed=False)),
+        removed=Lazy(partial(_paragraphs, page, decision, warnings, removed=True)),
+        posts=Lazy(partial(_posts, page, decision)),
+        images=Lazy(partial(_images, page, decision, pictures, warnings)),
+        warnings=warnings,
+        comments=Lazy(partial(_comments, page, decision)),
+        render=render,
+        record=page_record,
+        chunks=find_chunks,
+    )
     return Extraction(
         status=status,
         text=render_text(page, decision.kept),
@@ -283,13 +284,13 @@ def _pictures(page: Page, decision: Decision, matches: RuleMatches | None = None
     return found if removed is None else found.without(removed)
 
 
-def _document(page: Page, decision: Decision, pictures: Lazy[Pictures]) -> Document:
+def _document(page: Page, decision: Decision, pictures: Lazy[Pictures], outline: Outline | None) -> Document:
     """Build the document; imports the modules on first use."""
     from blockml.document.build import build_document
 
     spans = as_laid_out(page.nodes)
     shown = page if spans is None else replace(page, nodes=spans)
-    return build_document(shown, decision.kept, pictures, decision.posts)
+    return build_document(shown, decision.kept, pictures, decision.posts, outline)
 
 
 def _paragraphs(page: Page, decision: Decision, warnings: dict[str, None], *, removed: bool) -> tuple[Paragraph, ...]:

@@ -26,7 +26,7 @@ from blockml.records import (
     paragraph_record,
     post_record,
 )
-from blockml.text.words import lazy_pattern, metric_tokens
+from blockml.text.words import WORD, lazy_pattern, metric_tokens
 
 if TYPE_CHECKING:
     from blockml.document.chunks import ChunkBlocks
@@ -175,9 +175,9 @@ def _has_heading(extraction: Extraction, title: str) -> bool:
             if len(texts.lower()) < len(words):  # most headings are shorter than a title
                 continue
             shown = " ".join(compress(blocks.texts[first:end], kept[first:end]))
-            own = ["".join(metric_tokens(part)) for part in (shown, texts)]
-            if words in own:
-                found.append((nodes.name(node), own[0] != words))
+            is_shown = "".join(metric_tokens(shown)) == words
+            if is_shown or (shown != texts and "".join(metric_tokens(texts)) == words):
+                found.append((nodes.name(node), not is_shown))
     return bool(found) and not min(found)[1]
 
 
@@ -190,7 +190,16 @@ def starts_with(text: str, title: str) -> bool:
     (True, False)
     """
     words = metric_tokens(title)
-    return any(metric_tokens(line) == words for line in text.splitlines()[:3])
+    lines = "\n".join(text.split("\n", 3)[:3]).splitlines()[:3]  # not of the whole text
+    return any(_may_have(line, words) and metric_tokens(line) == words for line in lines)
+
+
+def _may_have(text: str, words: Sequence[str]) -> bool:
+    """Tell from its first word whether a text may have exactly these words, which most don't."""
+    if not text.isascii():  # it may have invisible characters
+        return True
+    first = WORD.search(text)
+    return [first[0].lower()] == words[:1] if first else not words
 
 
 def find_chunks(

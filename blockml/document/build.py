@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.document.code import CODE, code_language, code_lines, line_starts, listings
-from blockml.document.inline import LINE, LINK, REFERENCE, InlineContent, RawInline, RawSpan, normalised
-from blockml.document.lists import ListPart, Lists, block_span, grouped
+from blockml.document.inline import LINE, LINK, MARK_STARTS, REFERENCE, InlineContent, Start, Token, normalised
+from blockml.document.lists import ListPart, Lists, grouped
 from blockml.document.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
 from blockml.document.nodes import (
     MAX_DEPTH,
@@ -38,6 +38,7 @@ from blockml.document.nodes import (
     Span,
     Table,
     Term,
+    block_span,
 )
 from blockml.document.notes import find_notes
 from blockml.document.picture_kinds import image_address, is_placeholder, picture_file_name, picture_sides
@@ -92,7 +93,7 @@ _HIDDEN = int(Flag.HIDDEN)
 #: Maximum number of columns or rows that one cell spans; larger numbers are mistakes in the page.
 _MAX_SPAN = 50
 #: Enum members are slow to look up in Python 3.11.
-_LINE, _GLUED, _CODE_MARK = int(Separator.LINE), int(Separator.GLUED), Mark.CODE
+_LINE, _GLUED = int(Separator.LINE), int(Separator.GLUED)
 #: A text that MathJax shows as a displayed formula.
 _DISPLAYED = re.compile(r"\s*\\\[((?:(?!\\[\[\]]).)+)\\\]\s*", re.DOTALL)
 
@@ -102,11 +103,13 @@ def build_document(
     kept: NDArray[np.bool_] | Sequence[bool],
     pictures: Lazy[Pictures] | None = None,
     posts: Sequence[ThreadPost] = (),
+    outline: Outline | None = None,
 ) -> Document:
     """Build the document of the kept blocks, given by a mask of shape (n_blocks,).
 
     ``pictures`` are those of :func:`blockml.document.pictures.find_pictures`, which are found if they are not given.
-    Items and quotations that are ``posts`` dissolve, and the authors above them are bold.
+    Items and quotations that are ``posts`` dissolve, and the authors above them are bold. ``outline`` is that of the
+    page, if it is known.
 
     Examples
     --------
@@ -121,7 +124,9 @@ def build_document(
     if not len(rows):
         return Document(())
     found = find_pictures(page, rows) if pictures is None else pictures.value
-    return _Builder(with_roles(page), rows, found, posts).build()
+    named = with_roles(page)
+    outline = outline if outline is not None and outline.page.nodes is named.nodes else Outline(named)
+    return _Builder(named, rows, found, posts, outline).build()
 
 
 class _Frame:
@@ -152,7 +157,9 @@ class _Table(_Frame):
 class _Builder:
     """State of the walk over the shown nodes of a page."""
 
-    def __init__(self, page: Page, rows: NDArray[np.intp], found: Pictures, posts: Sequence[ThreadPost]) -> None:
+    def __init__(
+        self, page: Page, rows: NDArray[np.intp], found: Pictures, posts: Sequence[ThreadPost], outline: Outline
+    ) -> None:
         self.page, self.nodes, self.blocks = page, page.nodes, page.blocks
         self.formulas, self.copies = find_formulas(page)
         self.pictures, self.captions = found.addresses, found.captions
@@ -166,7 +173,7 @@ class _Builder:
             self.shown[list(self.copies)] = True
         self.notes = find_notes(page, self.shown)
         self.listings = listings(page.nodes)
-        self.layout = _layout(Outline(page), posts)
+        self.layout = _layout(outline, posts)
         self.start, stop = content_span(page.nodes, page.blocks.parent[rows], list(self.pictures))
         self.order, self.breaks = self._order(self.start, stop)
         self.separators = node_separators(page, rows, self.shown)
@@ -229,10 +236,10 @@ class _Builder:
             while open_ends and open_ends[-1] <= node:
                 open_ends.pop()
                 closers.pop()()
-            if breaks and content.content:
+            if breaks and content.tokens:
                 self._flush()
             if tag == 0:
-                if content.content and (separator := separators.get(node, _GLUED)) != _GLUED:
+                if content.tokens and (separator := separators.get(node, _GLUED)) != _GLUED:
                     self._separate(separator)
                 if self.first < 0:
                     self.first = row
@@ -241,7 +248,7 @@ class _Builder:
                 if spaces is not None or "\\[" in text:
                     self._text(node, text)
                 else:
-                    content.inner.append(text)
+                    content.tokens.append(text)
                 continue
             name = names[tag]
             if node in whole:
@@ -284,24 +291,24 @@ class _Builder:
         if kind:
             first, *others = self.nodes.texts[node].split("\n")
             is_indented = kind == KEEPS_ALL and has_indent(first)
-            self.content.add(with_indent(first) if is_indented else _with_single_spaces(first))
+            self.content.tokens.append(with_indent(first) if is_indented else _with_single_spaces(first))
             row = self.last
             for line in others:
                 self._void(node, "br")
                 is_indented = kind == KEEPS_ALL and bool(line.strip())
-                self.content.add(with_indent(line) if is_indented else _with_single_spaces(line))
+                self.content.tokens.append(with_indent(line) if is_indented else _with_single_spaces(line))
                 self.first, self.last = row if self.first < 0 else self.first, row
         elif match := _DISPLAYED.fullmatch(text):
             self._formula(node, f"$${match[1].strip()}$$", text.strip())
         else:
-            self.content.add(text)
+            self.content.tokens.append(text)
 
     def _separate(self, separator: int) -> None:
         """Start a paragraph or a word if the page does so between two kept texts."""
         if not self.content.has_content():
             return
         if separator < _LINE:
-            self.content.add(" ")
+            self.content.tokens.append(" ")
         elif not self.content.ends_with_break() and not self.content.is_formula():
             self._flush()
 
@@ -322,26 +329,27 @@ class _Builder:
             if self.heading or given[:1] == "#" or "headerlink" in attributes.get("class", ""):
                 return False
             address = _address(given)
-        if self.content.content and (separator := self.separators.get(node + 1, _GLUED)) != _GLUED:
+        if self.content.tokens and (separator := self.separators.get(node + 1, _GLUED)) != _GLUED:
             self._separate(separator)
         self.first, self.last = row if self.first < 0 else self.first, row
-        self.content.inner.append(RawSpan(mark, address, [text]) if mark is not LINK or address else text)
+        start = MARK_STARTS[mark] if isinstance(mark, Mark) else Start(LINK, address)
+        self.content.tokens += (start, text, None) if start.address or mark is not LINK else (text,)
         return True
 
     def _link(self, node: int) -> Callable[[], object] | None:
         """Start a link; a heading's link to itself gets no address."""
         if (anchor := self.notes.marks.get(node)) and not (self.heading or self.content.has(LINK)):
-            self.content.open(REFERENCE, anchor)
+            self.content.open(Start(REFERENCE, anchor))
             return partial(self.content.close, REFERENCE)
         attributes = self.nodes.attributes[node]
         address = attributes.get("href", "")
         if self.heading and address.startswith("#"):
-            start = len(self.content.inner)
+            start = len(self.content.tokens)
             return partial(self.content.cut, start, is_permalink_sign)
         given = _address(address)
         if not given or self.content.has(LINK):
             return None
-        self.content.open(LINK, given)
+        self.content.open(Start(LINK, given))
         is_anchor = self.heading or "headerlink" in attributes.get("class", "")
         without = is_permalink_sign if is_anchor else PILCROWS.__contains__ if address[:1] == "#" else None
         return partial(self.content.close, LINK, without=without)
@@ -349,7 +357,7 @@ class _Builder:
     def _begin_mark(self, mark: Mark) -> Callable[[], object] | None:
         if self.content.has(mark):
             return None
-        self.content.open(mark)
+        self.content.open(MARK_STARTS[mark])
         return partial(self.content.close, mark)
 
     def _marks_title(self, node: int) -> bool:
@@ -359,7 +367,7 @@ class _Builder:
 
     def _picture(self, node: int) -> None:
         attributes, address = self.nodes.attributes[node], read_address(self.pictures[node])
-        self.content.add(Picture(address, alternative_text(attributes), *picture_sides(attributes)))
+        self.content.tokens.append(Picture(address, alternative_text(attributes), *picture_sides(attributes)))
         self.place = node
         self.caption_of = self.caption_of or node in self.captions
 
@@ -372,9 +380,9 @@ class _Builder:
             if self.content.ends_with_break() and not self.heading:
                 self._flush()  # two line breaks separate paragraphs
             else:
-                self.content.add(LINE)
+                self.content.tokens.append(LINE)
         elif tex := formula_of_image(self.nodes.attributes[node]):
-            self.content.add(InlineFormula(tex[1:-1]))
+            self.content.tokens.append(InlineFormula(tex[1:-1]))
 
     # Blocks
 
@@ -422,10 +430,10 @@ class _Builder:
 
     def _flush(self) -> None:
         """End the open paragraph, if there is one; within a heading add a space."""
-        if not self.content.content:
+        if not self.content.tokens:
             return
         if self.heading:
-            self.content.add(" ")
+            self.content.tokens.append(" ")
             return
         content = self.content.take()
         if content:
@@ -563,13 +571,13 @@ class _Builder:
 
         Only tables with a header have such pictures; in others they are bullets, buttons and logos.
         """
-        nodes, found, link, end_of_link = self.nodes, list[RawInline](), "", 0
+        nodes, found, link, end_of_link = self.nodes, list[Token](), "", 0
         for item in range(node + 1, min(nodes.end.item(node), node + _MAX_CELL)):
             name, link = nodes.name(item), link if item < end_of_link else ""
             if name == "a" and not nodes.flags.item(item) & _HIDDEN:
                 link, end_of_link = _address(nodes.attributes[item].get("href", "")), nodes.end.item(item)
             elif name == "img" and (text := self._name_of(item, nodes.parent.item(item) if link else -1)):
-                found += (" ", RawSpan(LINK, link, [text]) if link else text)
+                found += (" ", Start(LINK, link), text, None) if link else (" ", text)
         content = normalised(found)
         return (Paragraph(-1, -1, node, content),) if content else ()
 
@@ -615,7 +623,7 @@ class _Builder:
             self._emit(Formula(first, last, node, inner, source))
             self.first = self.last = -1
             return
-        self.content.add(InlineFormula(inner, source, is_display))
+        self.content.tokens.append(InlineFormula(inner, source, is_display))
         if first >= 0:
             self.first, self.last = first if self.first < 0 else self.first, last
 
@@ -632,8 +640,7 @@ class _Builder:
         if rows[0] >= 0:
             self.first, self.last = rows[0] if self.first < 0 else self.first, rows[1]
         for line in lines:
-            self.content.add(RawSpan(_CODE_MARK, "", [line]))
-            self.content.add(LINE)
+            self.content.tokens += (MARK_STARTS[Mark.CODE], line, None, LINE)
         self._flush()
 
 

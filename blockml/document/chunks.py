@@ -21,8 +21,9 @@ from blockml.document.nodes import (
     children_of,
     inline_text,
     text_of,
+    with_children,
 )
-from blockml.document.pieces import Pieces, standing, with_children
+from blockml.document.pieces import Pieces, standing
 
 __all__ = ["ChunkBlocks", "split_document"]
 

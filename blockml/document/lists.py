@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from blockml.document.nodes import Block, Definitions, Description, Item, List, Term
+from blockml.document.nodes import (
+    Block,
+    Definitions,
+    Description,
+    Item,
+    List,
+    Term,
+    block_span,
+    children_of,
+    with_children,
+)
 from blockml.document.shown import LISTS
 from blockml.page import Nodes
 
-__all__ = ["ListPart", "Lists", "block_span", "grouped", "item_numbers", "list_kind"]
+__all__ = ["ListPart", "Lists", "grouped", "item_numbers", "list_kind"]
 
 #: Values of ``list-style-type`` for lists by letters and Roman numbers, and their values of ``type``.
 _STYLES = {"lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i",
@@ -94,34 +104,13 @@ def _close(lists: list[_Open], place: int, found: list[Block]) -> None:
 
 
 def _list(open_list: _Open) -> Block:
-    blocks = [part.block for part in open_list.items]
+    blocks: list[Block] = [part.block for part in open_list.items]
     if not isinstance(blocks[0], Item):
         return Definitions(*block_span(blocks), open_list.list_node, tuple(blocks))  # type: ignore[arg-type]
     for place, inner in open_list.inner.items():
-        item = blocks[place]
-        assert isinstance(item, Item)  # noqa: S101 (parts of definitions have no outer lists)
-        children = (*item.children, *inner)
-        first, last = block_span(children)
-        blocks[place] = replace(item, first=first, last=last, children=children)
+        blocks[place] = with_children(blocks[place], (*children_of(blocks[place]), *inner))
     part = open_list.part
     return List(*block_span(blocks), open_list.list_node, tuple(blocks), part.ordered, part.style)  # type: ignore[arg-type]
-
-
-def block_span(blocks: Iterable[Block]) -> tuple[int, int]:
-    """Return the first and the last block of the page in some blocks of a document; -1 without one.
-
-    Examples
-    --------
-    >>> from blockml.document.nodes import Paragraph
-    >>> block_span([Paragraph(-1, -1, 3, ()), Paragraph(2, 4, 5, ())])
-    (2, 4)
-    """
-    first = last = -1
-    for block in blocks:
-        if block.first >= 0:
-            first = block.first if first < 0 else first
-            last = block.last
-    return first, last
 
 
 def list_kind(attributes: Mapping[str, str]) -> str:

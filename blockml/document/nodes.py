@@ -11,16 +11,16 @@ No block is empty. An item of a list may hold further lists, a cell of a table a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 __all__ = [
     "BREAK", "MAX_DEPTH", "Block", "Break", "Cell", "Code", "Definitions", "Description", "Document", "Figure",
     "Formula", "Heading", "Inline", "InlineFormula", "Item", "Link", "List", "Mark", "Note", "NoteReference",
-    "Paragraph", "Picture", "Quotation", "Row", "Rule", "Span", "Table", "Term", "children_of", "inline_text",
-    "text_of",
+    "Paragraph", "Picture", "Quotation", "Row", "Rule", "Span", "Table", "Term", "block_span", "children_of",
+    "inline_text", "parts_of", "text_of", "with_children",
 ]  # fmt: skip
 
 #: Maximum depth of lists, quotations, notes and definitions; the content of deeper ones is in their parent.
@@ -236,23 +236,34 @@ class Table(Block):
         >>> result.tables[0].to_rows()
         [['a', 'b'], ['1', '2'], ['', '3']]
         """
+        grid = self.grid(lambda cell: text_of(cell.children))
+        width = max(map(len, grid), default=0)
+        return [line + [""] * (width - len(line)) for line in grid]
+
+    def grid(self, write: Callable[[Cell], str], pay: Callable[[int], bool] = lambda _: True) -> list[list[str]]:
+        """Return the text that ``write`` makes of each cell, by row, with empty ones below and beside cells that span.
+
+        ``pay`` tells whether a number of empty ones is added; others are missing, and the cells after them are moved.
+        """
         grid: list[list[str]] = []
         taken: dict[int, int] = {}  # rows for which a column is still spanned from above
         for row in self.rows:
             line: list[str] = []
             below: dict[int, int] = {}
             for cell in row.cells:
-                while taken.get(len(line), 0):
+                while taken.get(len(line), 0) and pay(1):
                     line.append("")
+                more = cell.columns - 1
+                if more and not pay(more):
+                    more = 0
                 if cell.rows > 1:
-                    below.update(dict.fromkeys(range(len(line), len(line) + cell.columns), cell.rows - 1))
-                line += [text_of(cell.children), *[""] * (cell.columns - 1)]
-            while taken.get(len(line), 0):
+                    below.update(dict.fromkeys(range(len(line), len(line) + more + 1), cell.rows - 1))
+                line += [write(cell), *[""] * more]
+            while taken.get(len(line), 0) and pay(1):
                 line.append("")
             taken = {column: count - 1 for column, count in taken.items() if count > 1} | below
             grid.append(line)
-        width = max(map(len, grid), default=0)
-        return [line + [""] * (width - len(line)) for line in grid]
+        return grid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,6 +274,13 @@ class Note(Block):
     children: tuple[Block, ...]
 
 
+#: Names of the fields with the blocks in a block.
+_FIELDS: Mapping[type[Block], str] = {
+    **dict.fromkeys((Quotation, Figure, Item, Description, Cell, Note), "children"),
+    List: "items", Definitions: "parts", Row: "cells", Table: "rows",
+}  # fmt: skip
+
+
 def children_of(block: Block) -> tuple[Block, ...]:
     """Return the blocks directly inside of a block, the caption of a table first and that of a figure last.
 
@@ -271,20 +289,53 @@ def children_of(block: Block) -> tuple[Block, ...]:
     >>> children_of(Quotation(0, 0, 1, (Paragraph(0, 0, 2, ("Cats",)),)))
     (Paragraph(first=0, last=0, node=2, content=('Cats',), removed=False),)
     """
-    match block:
-        case List():
-            return block.items
-        case Table():
-            return (*block.caption, *block.rows)
-        case Row():
-            return block.cells
-        case Definitions():
-            return block.parts
-        case Figure():
-            return (*block.children, *block.caption)
-        case Quotation() | Item() | Description() | Cell() | Note():
-            return block.children
-    return ()
+    children, caption = parts_of(block)
+    return (*caption, *children) if isinstance(block, Table) else (*children, *caption)
+
+
+def parts_of(block: Block) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """Return the blocks directly inside of a block without its caption, and the caption.
+
+    Examples
+    --------
+    >>> parts_of(Rule(-1, -1, 3))
+    ((), ())
+    """
+    name = _FIELDS.get(type(block))
+    caption = block.caption if isinstance(block, Table | Figure) else ()
+    return (() if name is None else getattr(block, name)), caption
+
+
+def with_children(block: Block, children: Iterable[Block], caption: Iterable[Block] = ()) -> Block:
+    """Return a container with other blocks, and another caption if it may have one.
+
+    Examples
+    --------
+    >>> with_children(Quotation(0, 1, 1, ()), [Paragraph(3, 3, 2, ("Cats",))])
+    Quotation(first=3, last=3, node=1, children=(Paragraph(first=3, last=3, node=2, content=('Cats',), removed=False),))
+    """
+    changes: dict[str, Any] = {_FIELDS[type(block)]: tuple(children)}
+    if isinstance(block, Table | Figure):
+        changes["caption"] = tuple(caption)
+    found = replace(block, **changes)
+    first, last = block_span(children_of(found))
+    return replace(found, first=first, last=last)
+
+
+def block_span(blocks: Iterable[Block]) -> tuple[int, int]:
+    """Return the first and the last block of the page in some blocks of a document; -1 without one.
+
+    Examples
+    --------
+    >>> block_span([Paragraph(-1, -1, 3, ()), Paragraph(2, 4, 5, ())])
+    (2, 4)
+    """
+    first = last = -1
+    for block in blocks:
+        if block.first >= 0:
+            first = block.first if first < 0 else first
+            last = block.last
+    return first, last
 
 
 def text_of(blocks: Iterable[Block]) -> str:

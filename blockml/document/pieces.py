@@ -1,4 +1,4 @@
-"""Pieces of blocks: sentences and the like, which can be joined again, and containers of some children."""
+"""Pieces of blocks: sentences and the like, which can be joined again, and blocks by themselves."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from dataclasses import replace
 from itertools import chain, groupby
 from typing import Any, TypeAlias
 
-from blockml.document.lists import block_span
 from blockml.document.nodes import (
     Block,
     Break,
     Cell,
     Definitions,
     Description,
-    Figure,
     Inline,
     Item,
     Link,
@@ -27,13 +25,10 @@ from blockml.document.nodes import (
     Term,
 )
 
-__all__ = ["Pieces", "standing", "with_children"]
+__all__ = ["Pieces", "standing"]
 
 _Content: TypeAlias = tuple[Inline, ...]
 _Marked: TypeAlias = Span | Link | NoteReference
-
-#: Names of the children of containers, if not ``children``.
-_CHILDREN: dict[type[Block], str] = {List: "items", Definitions: "parts", Row: "cells", Table: "rows"}
 
 
 class Pieces:
@@ -129,15 +124,6 @@ def _trimmed(content: Sequence[Inline], *, is_end: bool) -> _Content:
             left.append(item)
             break
     return tuple(left) if is_end else tuple(reversed(left))
-
-
-def with_children(block: Block, children: Sequence[Block]) -> Block:
-    """Return a container with other children, and without a caption."""
-    changes: dict[str, Any] = {_CHILDREN.get(type(block), "children"): tuple(children)}
-    if isinstance(block, Table | Figure):
-        changes["caption"] = ()
-    first, last = block_span(children)
-    return replace(block, first=first, last=last, **changes)
 
 
 def standing(block: Block) -> Block:

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any
 
-from blockml.document.inline import LINE, LINK, REFERENCE, RawInline, RawSpan, normalised
-from blockml.document.lists import block_span
+from blockml.document.inline import LINE, LINK, MARK_STARTS, REFERENCE, Start, Token, normalised
 from blockml.document.nodes import (
     Block,
     Break,
+    Cell,
     Code,
-    Definitions,
     Document,
     Figure,
     Formula,
     Heading,
     Inline,
     Link,
-    List,
     Mark,
     NoteReference,
     Paragraph,
     Picture,
-    Row,
     Rule,
     Span,
     Table,
     Term,
+    parts_of,
+    with_children,
 )
 from blockml.errors import check_name
 
@@ -36,7 +34,8 @@ __all__ = ["KINDS", "without"]
 
 #: Kinds of content that can be left out.
 KINDS = ("links", "images", "tables", "formatting")
-_FORMATTING = frozenset({Mark.STRONG, Mark.EMPHASIS, Mark.DELETED})
+#: Marks that are not formatting.
+_KEPT_MARKS = frozenset({Mark.CODE, Mark.SUBSCRIPT, Mark.SUPERSCRIPT})
 
 
 def without(document: Document, kinds: Collection[str]) -> Document:
@@ -57,57 +56,33 @@ class _Filter:
                 yield block
             elif isinstance(block, Paragraph | Heading | Term):
                 is_caption = isinstance(block, Paragraph) and block.removed  # written with its picture only
-                content = () if is_caption and "images" in self.kinds else normalised([*self.raw(block.content)])
+                content = () if is_caption and "images" in self.kinds else normalised([*self.tokens(block.content)])
                 if content:
                     yield replace(block, content=content)
-            elif isinstance(block, Figure):
-                children, caption = tuple(self.blocks(block.children)), tuple(self.blocks(block.caption))
-                if children and caption:
-                    yield replace(block, children=children, caption=caption)
-                else:
-                    yield from (*children, *caption)
-            elif isinstance(block, Table):
-                if "tables" not in self.kinds:
-                    rows: Any = tuple(self.row(row) for row in block.rows)
-                    yield replace(block, rows=rows, caption=tuple(self.blocks(block.caption)))
-            else:
-                name = _FIELDS.get(type(block), "children")
-                inner = tuple(self.blocks(getattr(block, name)))
-                if inner:
-                    first, last = block_span(inner)
-                    changes: dict[str, Any] = {name: inner}
-                    yield replace(block, first=first, last=last, **changes)
+            elif not (isinstance(block, Table) and "tables" in self.kinds):
+                inner, caption = ([*self.blocks(part)] for part in parts_of(block))
+                if isinstance(block, Figure) and not (inner and caption):
+                    yield from (*inner, *caption)
+                elif inner or isinstance(block, Cell):  # all cells of a row stay
+                    yield with_children(block, inner, caption)
 
-    def row(self, row: Row) -> Row:
-        """Return a row; all of its cells stay."""
-        return replace(
-            row, cells=tuple(replace(cell, children=tuple(self.blocks(cell.children))) for cell in row.cells)
-        )
-
-    def raw(self, content: Iterable[Inline]) -> Iterable[RawInline]:
+    def tokens(self, content: Iterable[Inline]) -> Iterable[Token]:
         """Iterate over the inline content that stays, before it is normalised again."""
         for item in content:
             if isinstance(item, Break):
                 yield LINE
-            elif isinstance(item, Picture):
-                if "images" not in self.kinds:
-                    yield item
-            elif isinstance(item, Link | NoteReference):
-                kind, address = (LINK, item.address) if isinstance(item, Link) else (REFERENCE, item.anchor)
-                inner = [*self.raw(item.content)]
-                if "links" in self.kinds:
-                    yield from inner
+            elif isinstance(item, Link | NoteReference | Span):
+                start = _start(item)
+                is_left_out = ("formatting" if isinstance(item, Span) else "links") in self.kinds
+                if is_left_out and start.kind not in _KEPT_MARKS:
+                    yield from self.tokens(item.content)
                 else:
-                    yield RawSpan(kind, address, inner)
-            elif isinstance(item, Span):
-                inner = [*self.raw(item.content)]
-                if item.mark in _FORMATTING and "formatting" in self.kinds:
-                    yield from inner
-                else:
-                    yield RawSpan(item.mark, "", inner)
-            else:
+                    yield from (start, *self.tokens(item.content), None)
+            elif not (isinstance(item, Picture) and "images" in self.kinds):
                 yield item
 
 
-#: Names of the fields with the blocks in a block, besides ``children``.
-_FIELDS: Mapping[Callable[..., Block], str] = {List: "items", Definitions: "parts"}
+def _start(span: Link | NoteReference | Span) -> Start:
+    if isinstance(span, Span):
+        return MARK_STARTS[span.mark]
+    return Start(LINK, span.address) if isinstance(span, Link) else Start(REFERENCE, span.anchor)

@@ -30,9 +30,8 @@ _AFTER_DATE = (
 )
 _LATER_AFTER_DATE = re.compile(rf"[\d:]{_AFTER_DATE}")
 _LATER = re.compile(rf"[\d:\s](?:{_AFTER_DATE}|(?<=\s)(?=(?:作者|著者|记者|記者|撰文|文)\s*[:：]))")
-#: Numbers of characters of a text that has something before its byline; each of these texts has one of the words.
+#: Numbers of characters of a text that has something before its byline.
 _MIN_DATED, _MAX_DATED = 10, 200
-_LATER_WORDS = (" by ", " By ", " BY ", " von ", " par ", " por ", " door ", " av ", " af ", "者", "撰文", "文：")
 #: First words of these.
 _FIRST_WORDS = frozenset(
     "by written posted published submitted started authored created article post recipe review words text story more"
@@ -68,7 +67,6 @@ _OTHER_PERSON = re.compile(
     r"[\u3400-\u9fff\u3040-\u30ff]{2,4}(?:[ \u3000・][\u3400-\u9fff\u3040-\u30ff]{1,6})?|[\uac00-\ud7a3]{2,4}"
 )
 _FIRST_IDEOGRAPH = "\u2e80"
-_FIRST_SIGN, _LAST_ASCII = "!", "~"
 _DIGIT = re.compile(r"\d")
 _COMMAS = frozenset(";,，、")
 #: Lower-case words within and after the names of a byline, and first characters of signs after them.
@@ -250,18 +248,14 @@ def bylines(texts: Sequence[str]) -> list[tuple[int, str]]:
     [(1, 'by Ann Lee'), (3, 'By Bob Ray')]
     """
     held = [(k, text) for k, text in enumerate(texts) if text]
-    short = "\n".join([text for _, text in held if _MIN_DATED < len(text) < _MAX_DATED])
-    if not (any(map(short.__contains__, _LATER_WORDS)) and _later(short)):  # one search, because few have one later
-        held = [(k, text) for k, text in held if _may_start(text)]
+    if not _later("\n".join([text for _, text in held if _MIN_DATED < len(text) < _MAX_DATED])):  # few have one later
+        starts = [text.lstrip()[:2] for _, text in held]  # which rule out most
+        held = [
+            item
+            for item, start in zip(held, starts, strict=True)
+            if start in _PAIRS_IN_ANY_CASE or start >= _FIRST_IDEOGRAPH
+        ]
     return [(k, byline) for k, text in held if (byline := byline_in(text))]
-
-
-def _may_start(text: str) -> bool:
-    """Tell whether a text that is not empty may start with a byline word."""
-    if _FIRST_SIGN <= text[0] <= _LAST_ASCII:  # most are ruled out here
-        return text[:2] in _PAIRS_IN_ANY_CASE
-    start = text.lstrip()[:2].lower()
-    return start in _FIRST_PAIRS or start >= _FIRST_IDEOGRAPH
 
 
 def first_names(text: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 from blockml.document.nodes import (
     BREAK,
     Block,
+    Cell,
     Code,
     Definitions,
     Document,
@@ -243,27 +244,9 @@ class _Writer:
         empty. If the budget is too small, empty cells at the end of rows are left out, because readers add them.
         """
         spend = self.budget.spend
-        grid: list[list[str]] = []
-        headers: list[bool] = []  # whether the cells with text in the first row with text are headers
-        taken: dict[int, int] = {}  # rows for which a column is still spanned from above
-        for row in table.rows:
-            line: list[str] = []
-            below: dict[int, int] = {}
-            texts = [self._cell(cell.children) for cell in row.cells]
-            for cell, text in zip(row.cells, texts, strict=True):
-                while taken.get(len(line), 0) and spend(len("|  "), _EMPTY):
-                    line.append("")
-                more = cell.columns - 1
-                if more and not spend(more * len("|  | --- "), _EMPTY):
-                    more = 0
-                if cell.rows > 1:
-                    below.update(dict.fromkeys(range(len(line), len(line) + more + 1), cell.rows - 1))
-                line += [text.replace("|", "\\|"), *[""] * more]
-            while taken.get(len(line), 0) and spend(len("|  "), _EMPTY):
-                line.append("")
-            taken = {column: count - 1 for column, count in taken.items() if count > 1} | below
-            grid.append(line)
-            headers = headers or [cell.header for cell, text in zip(row.cells, texts, strict=True) if text]
+        grid = table.grid(self._cell, lambda n_empty: spend(n_empty * len("|  | --- "), _EMPTY))
+        shown = ([cell.header for cell in row.cells if cell.children] for row in table.rows)
+        headers = next(filter(None, shown), [])  # whether the cells with text in the first row with text are headers
         width = max((place for line in grid for place, text in enumerate(line, start=1) if text), default=0)
         grid = [line for line in grid if any(line)]
         if headers and headers[0] and not all(headers):
@@ -274,15 +257,13 @@ class _Writer:
         written = [f"| {' | '.join(line)} |" for line in grid]
         return [*written[:1], f"|{' --- |' * width}", *written[1:]] if written else []
 
-    def _cell(self, children: tuple[Block, ...]) -> str:
+    def _cell(self, cell: Cell) -> str:
         """Write the blocks of a cell in one line."""
+        children = cell.children
         if not children:
             return ""
-        if len(children) == 1 and isinstance(children[0], Paragraph):
-            return self.inline(children[0].content, cell=True)
-        lines = list(_lines(children))
-        content = [item for line in lines for item in (BREAK, *line)][1:]
-        return self.inline(content, cell=True)
+        content = [item for line in _lines(children) for item in (BREAK, *line)][1:]
+        return self.inline(content, cell=True).replace("|", "\\|")
 
 
 _WRITERS: Mapping[type[Block], Callable[[_Writer, Any], None]] = {
