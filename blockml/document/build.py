@@ -144,14 +144,14 @@ class _Frame:
 class _Table(_Frame):
     """A table of data that is open, with the entries that are beside its rows."""
 
-    __slots__ = ("caption", "in_cell", "row", "rows")
+    __slots__ = ("caption", "in_cell", "in_head", "row", "rows")
 
     def __init__(self, node: int) -> None:
         super().__init__(node)
         self.caption: tuple[Block, ...] = ()
         self.rows: list[tuple[int, list[Cell]]] = []  # node and cells of each
         self.row = -1  # node of the last row, or of the section whose cells have no row
-        self.in_cell = False
+        self.in_cell = self.in_head = False  # whether a cell is open, and the last row is in a head
 
 
 class _Builder:
@@ -182,7 +182,6 @@ class _Builder:
         self.content = InlineContent(has_tex=Lazy(lambda: writes_dollars(page)))
         self.first = self.last = -1  # blocks of the page in the open paragraph
         self.place = -1  # the last picture in it
-        self.caption_of = False  # whether it has a picture with a caption
         self.frames = [_Frame(-1)]
         self.tables: list[_Table] = []
         self.lists = Lists(page.nodes)
@@ -227,10 +226,9 @@ class _Builder:
         open_ends: list[int] = []
         closers: list[Callable[[], object]] = []
         ends = nodes.end[order]
-        holds_text = (ends == order + 2) & (nodes.tag.take(order + 1, mode="clip") == 0)
-        rows = self.blocks.node.searchsorted(order + holds_text, side="right") - 1  # of texts
-        columns = [column.tolist() for column in (order, nodes.tag[order], ends, self.breaks, holds_text, rows)]
-        for node, tag, end, breaks, is_leaf, row in zip(*columns, strict=True):
+        rows = self.blocks.node.searchsorted(order, side="right") - 1  # of texts
+        columns = [column.tolist() for column in (order, nodes.tag[order], ends, self.breaks, rows)]
+        for node, tag, end, breaks, row in zip(*columns, strict=True):
             if node < skipped:
                 continue
             while open_ends and open_ends[-1] <= node:
@@ -256,8 +254,6 @@ class _Builder:
                 skipped = end
             elif name in _VOID:
                 self._void(node, name)
-            elif is_leaf and self._mark_text(node, name, row):
-                skipped = end
             elif (closer := self._open(node, name)) is not None:
                 open_ends.append(end)
                 closers.append(closer)
@@ -305,36 +301,10 @@ class _Builder:
 
     def _separate(self, separator: int) -> None:
         """Start a paragraph or a word if the page does so between two kept texts."""
-        if not self.content.has_content():
-            return
         if separator < _LINE:
             self.content.tokens.append(" ")
         elif not self.content.ends_with_break() and not self.content.is_formula():
             self._flush()
-
-    def _mark_text(self, node: int, name: str, row: int) -> bool:
-        """Add a link or mark that contains only a text; tell whether this was done, because :meth:`_open` does more.
-
-        Links within the page may be permalinks, and displayed formulas are paragraphs.
-        """
-        mark = LINK if name == "a" else _MARKS.get(name)
-        if mark is None or self.spaces is not None or self.content.has(mark):
-            return False
-        address, text = "", self.texts.get(node + 1) or _with_single_spaces(self.nodes.texts[node + 1])
-        if "\\[" in text:
-            return False
-        if mark is LINK:
-            attributes = self.nodes.attributes[node]
-            given = attributes.get("href", "")
-            if self.heading or given[:1] == "#" or "headerlink" in attributes.get("class", ""):
-                return False
-            address = _address(given)
-        if self.content.tokens and (separator := self.separators.get(node + 1, _GLUED)) != _GLUED:
-            self._separate(separator)
-        self.first, self.last = row if self.first < 0 else self.first, row
-        start = MARK_STARTS[mark] if isinstance(mark, Mark) else Start(LINK, address)
-        self.content.tokens += (start, text, None) if start.address or mark is not LINK else (text,)
-        return True
 
     def _link(self, node: int) -> Callable[[], object] | None:
         """Start a link; a heading's link to itself gets no address."""
@@ -369,7 +339,6 @@ class _Builder:
         attributes, address = self.nodes.attributes[node], read_address(self.pictures[node])
         self.content.tokens.append(Picture(address, alternative_text(attributes), *picture_sides(attributes)))
         self.place = node
-        self.caption_of = self.caption_of or node in self.captions
 
     def _void(self, node: int, name: str) -> None:
         if name == "hr":
@@ -447,7 +416,6 @@ class _Builder:
             self._emit(Note(first, last, node, self.notes.notes[node], (paragraph,)) if is_note else paragraph)
             self.frames[-1].has_parts |= is_caption
         self.first = self.last = -1
-        self.caption_of = False
 
     def _around(self, first: int, last: int) -> int:
         """Return the deepest element around some blocks of the page, or around the last picture."""
@@ -466,8 +434,8 @@ class _Builder:
         entries = frame.entries
         while entries and isinstance(entries[-1], Rule):
             entries.pop()
-        first = next((place for place, entry in enumerate(entries) if not isinstance(entry, Rule)), 0)
-        del entries[:first]
+        while entries and isinstance(entries[0], Rule):
+            del entries[0]
         if not frame.has_parts:
             return tuple(entries)  # type: ignore[arg-type]  # there are no parts
         return grouped(self._with_figures(entries) if self.caption_rows else entries, MAX_DEPTH + 1 - len(self.frames))
@@ -542,6 +510,8 @@ class _Builder:
         if name == "tr" or not table.rows or (parent != table.row and self.nodes.name(parent) in ROW_PARENTS):
             table.row = node if name == "tr" else parent
             table.rows.append((table.row, []))
+            outer = self.nodes.parent.item(table.row)
+            table.in_head = "thead" in (self.nodes.name(table.row), self.nodes.name(outer) if outer >= 0 else "")
         if name == "tr":
             return self._flush
         table.in_cell = True
@@ -562,7 +532,7 @@ class _Builder:
         self.frames.pop()
         table.in_cell = False
         attributes = self.nodes.attributes[frame.node]
-        is_header = name == "th" or "thead" in {self.nodes.name(item) for item in self.nodes.ancestors(frame.node, 2)}
+        is_header = name == "th" or table.in_head
         spans = (_span(attributes, "colspan"), _span(attributes, "rowspan")) if attributes else ()
         table.rows[-1][1].append(Cell(*block_span(children), frame.node, children, is_header, *spans))
 

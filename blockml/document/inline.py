@@ -77,10 +77,6 @@ class InlineContent:
                 return token == LINE
         return False
 
-    def has_content(self) -> bool:
-        """Tell whether there is anything but open marks without content."""
-        return len(self.tokens) > len(self.opened)
-
     def is_formula(self) -> bool:
         """Tell whether there are only formulas, which begin the line of the text after them."""
         return all(isinstance(token, InlineFormula) or token in ("", " ") for token in self.tokens)

@@ -344,11 +344,10 @@ class _Finder:
         if any(side is not None and side < _MIN_BADGE for side in picture_sides(attributes)):
             return ""
         around = nodes.ancestors(node, 2)
-        link = nodes.attributes[around[0]].get("href", "") if around and nodes.name(around[0]) == "a" else ""
-        is_in_paragraph = "p" in [nodes.name(item) for item in around[: 1 + bool(link)]]
+        is_linked = bool(around) and nodes.name(around[0]) == "a"
+        is_in_paragraph = "p" in [nodes.name(item) for item in around[: 1 + is_linked]]
         address = image_address(attributes)
-        is_drawing = address.partition("?")[0].endswith(".svg") and is_safe(address)
-        return address if is_in_paragraph and is_drawing and (not link or link.startswith("http")) else ""
+        return address if is_in_paragraph and is_safe(address) else ""
 
     def _is_large(self, node: int) -> bool:
         """Tell whether a picture is large, or a figure."""

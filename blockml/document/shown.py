@@ -83,10 +83,13 @@ def text_sums(values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64
 def shown_texts(page: Page, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
     """(n_nodes,) whether a node is a text of the blocks in ``rows``."""
     nodes, blocks, n = page.nodes, page.blocks, len(page.nodes)
-    change = np.zeros(n + 1, dtype=np.int8)  # no block begins or ends where another one does
-    change[blocks.node[rows]] = 1
-    change[blocks.last_node[rows] + 1] -= 1
-    found: NDArray[np.bool_] = (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0) & (change[:n].cumsum(dtype=np.int8) > 0)
+    found, first, last = np.zeros(n, dtype=bool), blocks.node[rows], blocks.last_node[rows]
+    found[first] = True
+    if (last > first).any():
+        change = np.zeros(n + 1, dtype=np.int8)  # no block begins or ends where another one does
+        change[first] = 1
+        change[last + 1] -= 1
+        found |= (change[:n].cumsum(dtype=np.int8) > 0) & (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)
     return found
 
 

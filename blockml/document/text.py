@@ -30,7 +30,11 @@ __all__ = [
 ]
 
 
-_PREFORMATTED, _SPACE, _CELL = int(Flag.PREFORMATTED), int(Separator.SPACE), int(Separator.CELL)
+#: Enum members are slow to look up in Python 3.11.
+_PREFORMATTED, _GLUED, _SPACE, _CELL = (
+    int(Flag.PREFORMATTED),
+    *map(int, (Separator.GLUED, Separator.SPACE, Separator.CELL)),
+)
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
 _SEPARATORS = ("", " ", "\t", "\n", "\n")
 #: Scripts from this code point on put no space between words; the segmentation into blocks uses the same one.
@@ -92,22 +96,23 @@ def node_separators(page: Page, rows: NDArray[np.intp], shown: NDArray[np.bool_]
     shown
         (n_nodes,) whether a node is written.
     """
-    separators = page.blocks.separators_of(rows)
-    places = separators > Separator.GLUED
-    found = dict(zip(page.blocks.node[rows[places]].tolist(), separators[places].tolist(), strict=True))
+    blocks, separators = page.blocks, page.blocks.separators_of(rows)
+    first, places = blocks.node[rows], separators > _GLUED
+    found = dict(zip(first[places].tolist(), separators[places].tolist(), strict=True))
+    if not (blocks.last_node[rows] > first).any():
+        return found
     # Within a block, an element directly after another one starts a new word, for example two adjacent links.
     nodes, raw = page.nodes, page.nodes.texts
     is_text = shown & (nodes.tag == 0)
     texts = is_text.nonzero()[0]
-    is_text[page.blocks.node] = False
+    is_text[blocks.node] = False
     inner = is_text.nonzero()[0]
-    if len(inner):
-        before = texts[texts.searchsorted(inner) - 1]
-        is_apart = (inner > before + 1) & (nodes.end[nodes.parent[before]] <= inner)
-        for last, node in zip(before[is_apart].tolist(), inner[is_apart].tolist(), strict=True):
-            left, right = raw[last][-1], raw[node][0]
-            if left.isalnum() and right.isalnum() and max(left, right) < _FIRST_IDEOGRAPH:
-                found[node] = _SPACE
+    before = texts[texts.searchsorted(inner) - 1]
+    is_apart = (inner > before + 1) & (nodes.end[nodes.parent[before]] <= inner)
+    for last, node in zip(before[is_apart].tolist(), inner[is_apart].tolist(), strict=True):
+        left, right = raw[last][-1], raw[node][0]
+        if left.isalnum() and right.isalnum() and max(left, right) < _FIRST_IDEOGRAPH:
+            found[node] = _SPACE
     return found
 
 

@@ -65,67 +65,16 @@ class InlineWriter:
     def __call__(self, content: Sequence[Inline], *, heading: bool = False, cell: bool = False) -> str:
         """Write the content of a paragraph, heading or cell."""
         begins_line = not (heading or cell)
-        if len(content) == 1 and isinstance(content[0], str):
-            text = content[0]
-            if not needs_escape(text, begins_line=begins_line):
-                return text
-            return _joined([text], text, cell=cell, begins_line=begins_line)
-        if (written := self._simple(content, begins_line=begins_line)) is not None:
-            return written
+        if (
+            len(content) == 1
+            and isinstance(text := content[0], str)
+            and not needs_escape(text, begins_line=begins_line)
+        ):
+            return text
         tokens = _Tokens(self.absolute, self.budget)
         tokens.add(content)
         page = "".join(tokens.page)
         return _joined(tokens.tokens, page, cell=cell, begins_line=begins_line, has_emphasis=tokens.has_emphasis)
-
-    def _simple(  # noqa: PLR0912 (one loop over items)
-        self, content: Sequence[Inline], *, begins_line: bool
-    ) -> str | None:
-        """Write content with marks like :class:`_Tokens`, but several times faster; None if it isn't simple.
-
-        It is simple if each mark contains one text and is visible to CommonMark, if there is text between two marks,
-        and if nothing may need an escape. Most paragraphs with marks are simple.
-        """
-        written, page = list[str](), list[str]()
-        last, cost = " ", 0  # the last character; bytes of marks and addresses
-        is_apart, needs_space = True, False  # whether a mark may start here, and whether only white space may follow
-        for item in content:
-            if isinstance(item, str):
-                if needs_space and item[0] != " ":
-                    return None
-                written.append(item)
-                page.append(item)
-                is_apart, needs_space, last = True, False, item[-1]
-                continue
-            if not is_apart or not isinstance(item, Span | Link) or len(item.content) > 1:
-                return None
-            words = item.content[0]
-            if not isinstance(words, str):
-                return None
-            if isinstance(item, Link):
-                address = self.absolute(item.address)
-                if last == "!" or not address:
-                    return None
-                written.append(f"[{words}]({address})")
-                page.append(words)
-                cost += len(address)
-            elif item.mark is _CODED:
-                if "`" in words:
-                    return None
-                written.append(f"`{words}`")
-            else:
-                begin, end = _TAGS[item.mark]
-                if item.mark in _SIGNS:
-                    if last != " " and not words[0].isalnum():
-                        return None
-                    needs_space = not words[-1].isalnum()
-                written.append(f"{begin}{words}{end}")
-                page.append(words)
-                cost += len(begin) + len(end)
-            is_apart, last = False, words[-1]
-        shown = "".join(page)
-        if needs_escape(shown, begins_line=begins_line) or (cost and not self.budget.spend(cost, _ADDRESSES)):
-            return None
-        return "".join(written)
 
 
 class _Tokens:

@@ -1,4 +1,4 @@
-"""Inline content: its normal form, and the fast path of Markdown, which equals the general one."""
+"""Inline content: its normal form, and how Markdown writes it."""
 
 from __future__ import annotations
 
@@ -51,19 +51,6 @@ def _content(draw: random.Random, kinds: Sequence[str] = (LINK, *Mark), *, depth
 
 def _writer() -> InlineWriter:
     return InlineWriter(lambda address: address, Budget(blockml.parse("")))
-
-
-@pytest.mark.parametrize("cell", [False, True])
-def test_simple_marks_are_written_like_all_others(monkeypatch: pytest.MonkeyPatch, *, cell: bool) -> None:
-    """Random paragraphs are the same with and without the fast path."""
-    draw = random.Random(7)  # noqa: S311 (not for cryptography)
-    contents = [content for _ in range(4000) if (content := normalised(_content(draw)))]
-    found = [_writer()(content, cell=cell) for content in contents]
-    spans = [content for content in contents if any(isinstance(item, Span) for item in content)]
-    n_simple = sum(1 for content in spans if _writer()._simple(content, begins_line=not cell) is not None)
-    assert n_simple > 300
-    monkeypatch.setattr(InlineWriter, "_simple", lambda *_, **__: None)
-    assert found == [_writer()(content, cell=cell) for content in contents]
 
 
 @pytest.mark.parametrize(
