@@ -56,6 +56,7 @@ _LONG_HEADING = 15
 _DEFAULT = 0.5
 #: Last characters of a line that announces the next one, and of a sentence.
 _ANNOUNCES, _ENDS_SENTENCE = (":", "：", "…", "..."), '.!?:;…。！？"”»)'
+_LAST_SIGNS = frozenset(end[-1:] for end in _ANNOUNCES)
 #: Maximum blocks of one word, or hidden ones, between a line and what it announces.
 _PASSED = 3
 _HIDDEN = int(Flag.HIDDEN)
@@ -175,7 +176,8 @@ def complete_lists(page: Draft) -> None:
 def complete_lines(page: Draft) -> None:
     """Keep lines that announce something kept, and the lists, tables, code and values that kept lines announce."""
     outline = page.outline
-    ends = [row for row, text in enumerate(outline.page.blocks.texts) if text.endswith(_ANNOUNCES)]
+    texts = outline.page.blocks.texts
+    ends = [row for row, text in enumerate(texts) if text[-1:] in _LAST_SIGNS and text.endswith(_ANNOUNCES)]
     if not ends:
         return
     line, words, kept = outline.line, page.words, page.kept.copy()
