@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -79,7 +78,7 @@ _ALWAYS_MOVING: tuple[str, ...] = ("margin-left", "margin-top", "text-indent")
 _MOVING_PLACED: tuple[str, ...] = ("left", "top", "right", "bottom")
 _FAR = lazy_pattern(r"-[0-9]{3,}(?:\.[0-9]+)?(?:px|r?em|v[wh]|%|pt)?")
 #: Single bytes of names.
-_OF_NAMES = frozenset(sign.encode() for sign in f"{string.ascii_letters}{string.digits}_-")
+_OF_NAMES = frozenset(bytes([sign]) for sign in range(128) if chr(sign).isalnum()) | {b"_", b"-"}
 #: Combinators, after which a selector names other elements.
 _COMBINATOR = lazy_pattern(rb"[\s>+~]")
 
