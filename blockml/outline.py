@@ -7,7 +7,7 @@ have no table and most callers need one kind of element.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from enum import IntEnum
 
 import numpy as np
@@ -177,9 +177,8 @@ class Outline:
     @cached_property
     def code(self) -> NDArray[np.int32] | None:
         """(n_blocks,) outermost code element around each block, -1 without one; None without any."""
-        if not self.page.blocks.any_flag(_PREFORMATTED) or self.unit(UnitKind.CODE) is None:
-            return None
-        return self._outermost(self.elements(UnitKind.CODE))
+        has_code = self.page.blocks.any_flag(_PREFORMATTED)
+        return self._outermost(self._ranges(self.elements(UnitKind.CODE))) if has_code else None
 
     @cached_property
     def plain_list(self) -> NDArray[np.int32] | None:
@@ -191,15 +190,14 @@ class Outline:
         if _LISTS.isdisjoint(self._numbers):
             return None
         structural, kinds = self._structural
-        lists = structural[_IS_LIST[kinds]]
-        if not (len(lists) and len(self.page.blocks)):
-            return None
-        nodes, items = self.page.nodes, structural[_IS_ITEM[kinds]]
-        first, after = self.blocks_in(lists)
-        n_items = items.searchsorted(nodes.end[lists]) - items.searchsorted(lists)
-        n_lines = self.line[after - 1] - self.line[np.minimum(first, len(self.line) - 1)] + 1
-        lists = lists[(first < after) & (n_lines <= _MAX_LINES * n_items)]
-        return self._outermost(lists) if len(lists) else None
+        lists, items = structural[_IS_LIST[kinds]], structural[_IS_ITEM[kinds]]
+        n_items = items.searchsorted(self.page.nodes.end[lists]) - items.searchsorted(lists)
+        line, ranges = self.line.item, zip(self._ranges(lists), n_items.tolist(), strict=True)
+        return self._outermost(
+            (element, first, after)
+            for (element, first, after), n in ranges
+            if first < after and line(after - 1) - line(first) < _MAX_LINES * n
+        )
 
     @cached_property
     def whole(self) -> NDArray[np.int32] | None:
@@ -209,12 +207,19 @@ class Outline:
             return plain if table is None else table
         return np.where((table >= 0) & ((plain < 0) | (table < plain)), table, plain)
 
-    def _outermost(self, elements: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return (n_blocks,) the outermost of some elements around each block, -1 without one."""
-        nodes = self.page.nodes
-        is_outer = np.ones(len(elements), dtype=bool)
-        is_outer[1:] = elements[1:] >= np.maximum.accumulate(nodes.end[elements])[:-1]
-        return nodes.innermost(elements[is_outer], self.page.blocks.node)
+    def _ranges(self, elements: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
+        """Iterate over elements with the first block of each, and one past the last."""
+        first, after = self.blocks_in(elements)
+        return zip(elements.tolist(), first.tolist(), after.tolist(), strict=True)
+
+    def _outermost(self, ranges: Iterable[tuple[int, int, int]]) -> NDArray[np.int32] | None:
+        """Return (n_blocks,) the outermost of some elements around each block, -1 without one; None without any."""
+        found, stop = np.full(len(self.page.blocks), -1, dtype=np.int32), 0
+        for element, first, after in ranges:
+            if after > max(first, stop):
+                found[first:after] = element
+                stop = after
+        return found if stop else None
 
     @cached_property
     def line(self) -> NDArray[np.intp]:

@@ -56,6 +56,7 @@ _LONG_HEADING = 15
 _DEFAULT = 0.5
 #: Last characters of a line that announces the next one, and of a sentence.
 _ANNOUNCES, _ENDS_SENTENCE = (":", "：", "…", "..."), '.!?:;…。！？"”»)'
+_LAST_SIGNS = frozenset(end[-1:] for end in _ANNOUNCES)
 #: Maximum blocks of one word, or hidden ones, between a line and what it announces.
 _PASSED = 3
 _HIDDEN = int(Flag.HIDDEN)
@@ -175,14 +176,17 @@ def complete_lists(page: Draft) -> None:
 def complete_lines(page: Draft) -> None:
     """Keep lines that announce something kept, and the lists, tables, code and values that kept lines announce."""
     outline = page.outline
-    texts, line, words = outline.page.blocks.texts, outline.line, page.words
+    texts = outline.page.blocks.texts
+    ends = [row for row, text in enumerate(texts) if text[-1:] in _LAST_SIGNS and text.endswith(_ANNOUNCES)]
+    if not ends:
+        return
+    line, words, kept = outline.line, page.words, page.kept.copy()
     rows = words.nonzero()[0]
-    is_kept = page.kept[rows]
-    of_row = line[rows]
-    places = ((is_kept[:-1] | is_kept[1:]) & (of_row[:-1] != of_row[1:])).nonzero()[0]
-    ends = rows[places].tolist()
-    for place, before in [(place, end) for place, end in enumerate(ends) if texts[end].endswith(_ANNOUNCES)]:
-        after = rows.item(places.item(place) + 1)
+    for before, place in zip(ends, rows.searchsorted(ends, side="right").tolist(), strict=True):
+        after = rows.item(place) if place < len(rows) else before
+        is_kept = kept.item(before) or kept.item(after)
+        if not (is_kept and words.item(before)) or line.item(before) == line.item(after):
+            continue
         first, next_number = int(line.searchsorted(line.item(before))), line.item(after)
         announced, reason, minimum = _announced(outline, before, after), Reason.KEPT_WITH_LEAD_IN, _MIN_LIST
         if announced is None:
@@ -236,16 +240,15 @@ def complete_captions(page: Draft) -> None:
 
 def complete_sentences(page: Draft) -> None:
     """Keep a few words between two kept halves of a sentence, also if others between them are kept already."""
-    texts, kept = page.outline.page.blocks.texts, page.kept
-    missing = (~kept).nonzero()[0]
-    if not len(missing):
+    texts, missing = page.outline.page.blocks.texts, (~page.kept).nonzero()[0]
+    ends = np.array([row for row in page.kept.nonzero()[0].tolist() if texts[row][:1].islower()], dtype=np.intp)
+    if not len(missing) or not len(ends):
         return
-    ends = (kept & (page.words > 0)).nonzero()[0]
     place = missing.searchsorted(ends)
     last = missing[place - 1]  # the last missing block before each of them
     n_before = _before(page.words)
     is_near = (place > 0) & (ends - last <= _MAX_BLOCKS) & (n_before[ends] - n_before[last] <= _FEW_WORDS)
-    for end in [end for end in ends[is_near].tolist() if texts[end][:1].islower()]:
+    for end in ends[is_near].tolist():
         _complete_sentence(page, end)
 
 

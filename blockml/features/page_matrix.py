@@ -114,10 +114,10 @@ def _fill(
     """Write all rows (n_rows, n_blocks) of a plan."""
     if plan.kernel is not None and (kernel_page := context.kernel_page) is not None:
         kernel_page.write(plan.kernel, titles(context) if plan.kernel.need_titles else None, rows)
-    for family, bases, rows_of_family in plan.families:
+    for family, wanted in plan.families:
         values = family(context)
-        # Numbers, or columns of blocks
-        rows[rows_of_family] = np.array([values[base] for base in bases], np.float32).reshape(len(bases), -1)
+        for base, row in wanted:
+            rows[row] = values[base]
     for compute, row in plan.of_blocks:
         rows[row] = compute(context.blocks)
     for base, row in plan.given:
@@ -153,8 +153,8 @@ class _Plan:
 
     n_rows: int
     kernel: KernelRows | None  #: Base columns that the C extension writes; None without any
-    #: Families in Python, with names and rows of the base columns that are taken from them
-    families: tuple[tuple[Family, list[str], list[int]], ...]
+    #: Families in Python, with name and row of each base column that is taken from them
+    families: tuple[tuple[Family, tuple[tuple[str, int], ...]], ...]
     of_blocks: tuple[tuple[Callable[[Blocks], NDArray[np.float32]], int], ...]
     given: tuple[tuple[str, int], ...]
     neighbours: _Neighbours | None  #: Columns that are made of others; None without any
@@ -203,15 +203,15 @@ def _plan(columns: tuple[str, ...], compiled: _kernel.Compiled | None) -> _Plan:
     made = [(row, *part) for row, part in enumerate(parts) if row not in own_rows]
     known = {} if compiled is None else kernel_columns(compiled)
     in_python = [(COLUMNS[base], row) for base, row in row_of.items() if base not in known]
-    families: dict[Family, dict[str, int]] = {}
+    families: dict[Family, list[tuple[str, int]]] = {}
     for column, row in in_python:
         if column.family is not None:
-            families.setdefault(column.family, {})[column.name] = row
+            families.setdefault(column.family, []).append((column.name, row))
     rest = [(column, row) for column, row in in_python if column.family is None]
     return _Plan(
         max([*row_of.values(), len(columns) - 1]) + 1,
         _kernel_rows({base: row for base, row in row_of.items() if base in known}, compiled),
-        tuple((family, [*wanted], [*wanted.values()]) for family, wanted in families.items()),
+        tuple((family, tuple(wanted)) for family, wanted in families.items()),
         tuple((column.compute, row) for column, row in rest if column.compute is not None),
         tuple((column.name, row) for column, row in rest if column.compute is None),
         _Neighbours.of(made, row_of) if made else None,

@@ -49,7 +49,7 @@ def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
             if names.in_class.search(held.get("class") or "") or names.in_id.match(held.get("id") or ""):
                 after = int(nodes.end[node])
                 # Of the same type: numpy would convert the whole column for numbers of Python.
-                first, last = owner.searchsorted(np.array((node, after), owner.dtype))
+                first, last = owner.searchsorted(np.array((node, after), owner.dtype)).tolist()
                 found[first:last] = True
     return found
 

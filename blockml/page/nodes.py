@@ -131,8 +131,9 @@ class Nodes:
         """
         if not len(elements):
             return np.full(len(places), -1, dtype=np.int32)
-        starts, ends = np.full((2, len(elements) + 1), -1, dtype=np.int32)  # the first one is "no element"
-        starts[1:], ends[1:] = elements, self.end[elements]
+        table = np.full((2, len(elements) + 1), -1, dtype=np.int32)  # the first one is "no element"
+        table[0, 1:], table[1, 1:] = elements, self.end[elements]
+        starts, ends = table[0], table[1]  # by index: iterating over an array ends with an exception, which is slow
         n_begun = starts[1:].searchsorted(places, side="right")  # elements that begin at or before the place
         if not np.count_nonzero(ends[1:-1] > starts[2:]):  # none is in another one
             return np.where(ends[n_begun] > places, starts[n_begun], np.int32(-1))

@@ -77,6 +77,8 @@ _ZERO = lazy_pattern(r"(?:0+\.?0*|\.0+)(?:[a-z]+|%)?")
 _ALWAYS_MOVING: tuple[str, ...] = ("margin-left", "margin-top", "text-indent")
 _MOVING_PLACED: tuple[str, ...] = ("left", "top", "right", "bottom")
 _FAR = lazy_pattern(r"-[0-9]{3,}(?:\.[0-9]+)?(?:px|r?em|v[wh]|%|pt)?")
+#: Single bytes of names.
+_OF_NAMES = frozenset(bytes([sign]) for sign in range(128) if chr(sign).isalnum()) | {b"_", b"-"}
 #: Combinators, after which a selector names other elements.
 _COMBINATOR = lazy_pattern(rb"[\s>+~]")
 
@@ -96,7 +98,7 @@ class StyleSheets:
     """
 
     def __init__(self, page: Page) -> None:
-        self._sheets = [_COMMENT.sub(b" ", sheet) if b"/*" in sheet else sheet for sheet in _style_texts(page)]
+        self._sheets = [_COMMENT.sub(b" ", sheet) for sheet in _style_texts(page)]
 
     def selectors(self) -> list[HidingSelector]:
         """Return the simple selectors of rules that hide elements."""
@@ -120,14 +122,13 @@ class StyleSheets:
         return any(self._shows(name, selector) for name in selector.names or (selector.element,))
 
     def _shows(self, name: str, selector: HidingSelector) -> bool:
-        pattern = re.compile(rb"(?<![\w-])" * (not selector.names) + re.escape(name.encode()) + rb"(?![\w-])")
         for number, css in enumerate(self._sheets):
-            for match in itertools.islice(pattern.finditer(css), _MAX_RULES):
-                start = css.find(b"{", match.end(), match.end() + _MAX_PRELUDE)
-                rest = css[match.end() : start].partition(b",")[0].rstrip() if start >= 0 else b"}"
+            for begin, stop in itertools.islice(_places_of(name.encode(), css), _MAX_RULES):
+                start = css.find(b"{", stop, stop + _MAX_PRELUDE)
+                rest = css[stop:start].partition(b",")[0].rstrip() if start >= 0 else b"}"
                 if b"}" in rest or b";" in rest or _COMBINATOR.search(rest):
                     continue  # no selector, or one of other elements
-                own = css[_after(css, b"{},", match.start()) : match.start()]
+                own = css[_after(css, b"{},", begin) : begin]
                 is_same = not own.strip() and not rest
                 if is_same and (number, start) < (selector.sheet, selector.start):
                     continue  # the later rule counts
@@ -164,9 +165,9 @@ def _style_texts(page: Page) -> Iterator[bytes]:
 
 def _style_end(utf8: bytes, start: int) -> int:
     """Return where the style element that starts at a place ends."""
-    end = utf8.find(b"</", start)
-    while end >= 0 and utf8[end + 2 : end + 7].lower() != b"style":
-        end = utf8.find(b"</", end + 2)
+    end = utf8.find(b"<", start + 1)  # a single byte is found many times faster than two
+    while end >= 0 and utf8[end : end + 7].lower() != b"</style":
+        end = utf8.find(b"<", end + 1)
     return len(utf8) if end < 0 else end
 
 
@@ -200,6 +201,17 @@ def _simple_selectors(prelude: str) -> Iterator[tuple[str, frozenset[str]]]:
         match = _SIMPLE.fullmatch(selector.strip())
         if match and match[0]:
             yield (match[1] or "").lower(), frozenset(_NAME.findall(match[2]))
+
+
+def _places_of(name: bytes, css: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where an element name, or a class or id with its sign, starts and ends in a style sheet."""
+    begin = css.find(name)  # faster than a regular expression
+    while begin >= 0:
+        end = begin + len(name)
+        is_whole = css[end : end + 1] not in _OF_NAMES and (name[0] in b".#" or css[begin - 1 : begin] not in _OF_NAMES)
+        if is_whole:
+            yield begin, end
+        begin = css.find(name, end if is_whole else begin + 1)
 
 
 def _after(css: bytes, signs: bytes, place: int) -> int:

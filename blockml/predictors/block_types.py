@@ -123,8 +123,8 @@ class BlockTypes:
             # Evaluating these few trees on all rows costs less than copying the rows.
             trees, classes = self._comment_and_main
             trees.check_width(matrix)
-            comment, main = trees.sums(matrix, classes, 2).T
-            bounds = np.maximum(comment - main + _ROUNDING_MARGIN, _LEAST_LOG_ODDS)
+            sums = trees.sums(matrix, classes, 2)
+            bounds = np.maximum(sums[:, 0] - sums[:, 1] + _ROUNDING_MARGIN, _LEAST_LOG_ODDS)
             among = among & (bounds >= log_odds(least))
         (rows,) = among.nonzero()
         if len(rows):
