@@ -180,8 +180,7 @@ def _page(arguments: argparse.Namespace, limit: int) -> tuple[bytes, Gold | None
 
 def run_view(arguments: argparse.Namespace) -> int:
     """Extract one page and write its view."""
-    from blockml.reports import write_view
-    from blockml.reports.curves import write_curve
+    from blockml.reports import curve_svg, write_text, write_view
 
     options = chosen_options(arguments)
     extractor = options.adapted(chosen_extractor(arguments))
@@ -195,7 +194,7 @@ def run_view(arguments: argparse.Namespace) -> int:
     if arguments.curve and curve is not None:
         with writing(arguments.curve):
             title = f"{extractor.id}: {result.page.title or arguments.page or arguments.id}"
-            note(f"wrote {write_curve(arguments.curve, curve, result.kept, title)}")
+            note(f"wrote {write_text(arguments.curve, [curve_svg(curve, result.kept, title)])}")
     with writing(arguments.output):
         path = write_view(
             result, arguments.output, gold=gold, explain=explanations, threshold=threshold, curve=curve,

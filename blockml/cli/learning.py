@@ -342,7 +342,7 @@ def _write_curves(path: Path, dataset: str, results: Mapping[str, Sequence[PageR
 
     from blockml.evaluation.calibration import precision_recall
     from blockml.evaluation.metrics import BlockScores
-    from blockml.reports.curves import write_curves
+    from blockml.reports import curves_svg, write_text
 
     curves = {}
     for name, pages in results.items():
@@ -356,7 +356,7 @@ def _write_curves(path: Path, dataset: str, results: Mapping[str, Sequence[PageR
         )
     title = f"Blocks of {dataset}: precision over recall; dots are the decisions"
     with writing(path):
-        note(f"wrote {write_curves(path, title, curves)}")
+        note(f"wrote {write_text(path, [curves_svg(title, curves)])}")
 
 
 def _print_reports(reports: Sequence[dict[str, Any]], *, by_page_type: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,11 +57,8 @@ def rand(clusters: ArrayLike, truth: ArrayLike, pairs: str = "unordered") -> flo
     (0.6, 0.68)
     """
     check_name("kind of pairs", pairs, _PAIRS)
-    found, true = _labellings(clusters, truth)
-    n = len(true)
-    _, _, joint = _contingency(found, true)
-    joined, by_cluster, by_truth = (int((counts**2).sum()) for counts in (joint, np.bincount(found), np.bincount(true)))
-    agree = n * n + 2 * joined - by_cluster - by_truth
+    n = len(_labellings(clusters, truth)[1])
+    agree = n + int(_sklearn("pair_confusion_matrix", clusters, truth).trace())
     if pairs == "ordered":
         return agree / (n * n)
     return (agree - n) / (n * n - n) if n > 1 else 1.0
@@ -76,12 +74,10 @@ def purity(clusters: ArrayLike, truth: ArrayLike, *, weighted: bool = False) -> 
     >>> round(purity([0, 0, 1, 1, 1], [0, 0, 0, 1, 1]), 6), purity([0, 0, 1, 1, 1], [0, 0, 0, 1, 1], weighted=True)
     (0.833333, 0.8)
     """
-    found, true = _labellings(clusters, truth)
-    cluster, _, joint = _contingency(found, true)
-    sizes = np.bincount(found)
-    most = np.zeros(len(sizes), dtype=np.int64)
-    np.maximum.at(most, cluster, joint)
-    return int(most.sum()) / len(true) if weighted else float((most / sizes).mean())
+    # The full table would be too large for many clusters.
+    joint = _sklearn("contingency_matrix", clusters, truth, sparse=True)
+    most, sizes = joint.max(axis=0).toarray()[0], np.asarray(joint.sum(axis=0))[0]
+    return int(most.sum()) / int(sizes.sum()) if weighted else float((most / sizes).mean())
 
 
 def mutual_information(clusters: ArrayLike, truth: ArrayLike, normalise: str = "strehl") -> float:
@@ -100,13 +96,10 @@ def mutual_information(clusters: ArrayLike, truth: ArrayLike, normalise: str = "
     """
     check_name("normalisation", normalise, _NORMALISATIONS)
     found, true = _labellings(clusters, truth)
-    cluster, group, joint = _contingency(found, true)
-    by_cluster, by_truth = np.bincount(found), np.bincount(true)
-    expected = by_cluster[cluster] * by_truth[group]
-    nats = max(float((joint * np.log(joint * len(true) / expected)).sum()) / len(true), 0.0)
+    nats = max(float(_sklearn("mutual_info_score", found, true)), 0.0)
     if normalise == "nats":
         return nats
-    base = math.log(len(by_cluster) * len(by_truth))
+    base = math.log((int(found.max()) + 1) * (int(true.max()) + 1))
     if base == 0:
         return math.nan
     return {"log_kg": nats / base, "gottron": nats / base**2, "strehl": 2 * nats / base}[normalise]
@@ -120,7 +113,7 @@ def adjusted_rand(clusters: ArrayLike, truth: ArrayLike) -> float:
     >>> round(adjusted_rand([0, 0, 1, 1, 1], [0, 0, 0, 1, 1]), 6)
     0.166667
     """
-    return _sklearn_score("adjusted_rand_score", clusters, truth)
+    return float(_sklearn("adjusted_rand_score", clusters, truth))
 
 
 def nmi(clusters: ArrayLike, truth: ArrayLike) -> float:
@@ -132,7 +125,7 @@ def nmi(clusters: ArrayLike, truth: ArrayLike) -> float:
     0.432538
     """
     # Rounding errors can exceed the range.
-    return min(max(_sklearn_score("normalized_mutual_info_score", clusters, truth), 0.0), 1.0)
+    return min(max(float(_sklearn("normalized_mutual_info_score", clusters, truth)), 0.0), 1.0)
 
 
 def cluster_scores(clusters: ArrayLike, truth: ArrayLike, matrix: ArrayLike | None = None) -> dict[str, float]:
@@ -189,21 +182,11 @@ def _codes(labels: ArrayLike, name: str) -> _Codes:
     return codes
 
 
-def _contingency(found: _Codes, true: _Codes) -> tuple[_Codes, _Codes, _Codes]:
-    """Return cluster, group and number of documents of each non-empty cell of the contingency table, (n_cells,) each.
-
-    The full table would be too large for many clusters.
-    """
-    n_groups = int(true.max()) + 1
-    cells, counts = np.unique(found * n_groups + true, return_counts=True)
-    return cells // n_groups, cells % n_groups, counts
-
-
-def _sklearn_score(name: str, clusters: ArrayLike, truth: ArrayLike) -> float:
-    from sklearn import metrics
+def _sklearn(name: str, clusters: ArrayLike, truth: ArrayLike, **options: Any) -> Any:  # noqa: ANN401 (untyped)
+    from sklearn.metrics import cluster
 
     found, true = _labellings(clusters, truth)
     with warnings.catch_warnings():
         # Many clusters are legitimate here, but scikit-learn warns of a regression target.
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
-        return float(getattr(metrics, name)(true, found))
+        return getattr(cluster, name)(true, found, **options)

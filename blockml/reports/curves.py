@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +12,6 @@ from numpy.typing import NDArray
 from blockml.evaluation.calibration import PrecisionRecall
 from blockml.extractors.extractor import PageCurve
 from blockml.reports.figures import Axis, brief, scale_over
-from blockml.storage.atomic import atomic_write
 
 #: Colours that colour-blind readers can tell apart (Okabe and Ito 2008), dark enough for thin lines on white.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a6a00", "#56b4e9", "#000000")
@@ -23,17 +20,6 @@ _WIDTH, _HEIGHT = 700.0, 400.0
 
 #: Maximum points of a line: more are not visible at this size.
 _MOST_POINTS = 400
-
-
-def write_curves(
-    path: str | os.PathLike[str], title: str, curves: Mapping[str, tuple[PrecisionRecall, tuple[float, float] | None]]
-) -> Path:
-    """Write :func:`curves_svg` to a file; missing folders are created; return its path."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(target) as stream:
-        stream.write(curves_svg(title, curves).encode("utf-8", "replace"))
-    return target
 
 
 def curves_svg(title: str, curves: Mapping[str, tuple[PrecisionRecall, tuple[float, float] | None]]) -> str:
@@ -125,15 +111,6 @@ _STYLE = "".join(
         ".lost": "fill:#d5dbe1",
     }.items()
 )
-
-
-def write_curve(path: str | os.PathLike[str], curve: PageCurve, kept: NDArray[np.bool_], title: str = "") -> Path:
-    """Write :func:`curve_svg` to a file; missing folders are created; return its path."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(target) as stream:
-        stream.write(curve_svg(curve, kept, title).encode("utf-8", "replace"))
-    return target
 
 
 def curve_svg(curve: PageCurve, kept: NDArray[np.bool_], title: str = "") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,14 @@ def write_html(template: str, path: str | os.PathLike[str], **data: object) -> P
     Every value is escaped, so no text of a page or name of a system can become markup. Raises MissingExtraError without
     jinja2, and OSError if the file can't be written.
     """
-    pieces = _environment().get_template(template).generate(**data)  # a view takes megabytes
+    return write_text(path, _environment().get_template(template).generate(**data))  # a view takes megabytes
+
+
+def write_text(path: str | os.PathLike[str], pieces: Iterable[str]) -> Path:
+    """Write the pieces of a text to a file; missing folders are created; return its path.
+
+    Raises OSError if the file can't be written.
+    """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target) as stream:

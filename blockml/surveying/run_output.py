@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, TypeAlias
 
 from blockml.archives.compression import DAMAGED, bounded_lines, open_decompressed
 from blockml.archives.kinds import LINES, split_compression
+from blockml.batch.readers.json_lines import loads
 from blockml.batch.readers.units import printable
 from blockml.datasets.labelled import site_of
 from blockml.errors import InputError, UsageError, needed
@@ -250,40 +252,24 @@ def _rows_of(path: Path) -> Iterator[Any]:
 
 
 def _line_rows(path: Path) -> Iterator[Any]:
-    loads = _loader()
     with open_decompressed(path) as stream:
         for line, length in bounded_lines(stream, _MAX_LINE):
             if length > len(line):
                 yield None
             elif line.strip():
-                yield loads(line)
+                yield _parsed(line)
 
 
-def _loader() -> Callable[[bytes], Any]:
-    """Return a function from a line to its JSON, or None: orjson's parser if it is installed, which is faster.
+def _parsed(line: bytes) -> Any:  # noqa: ANN401 (JSON)
+    """Parse a line; None if it is not JSON.
 
     What orjson refuses, such as NaN and lone surrogates, is read by Python's parser, so that the records are equal
     without orjson.
     """
-    try:
-        import orjson
-    except ImportError:
-        return _loads
-
-    def faster(line: bytes) -> Any:  # noqa: ANN401 (JSON)
-        try:
-            return orjson.loads(line)
-        except ValueError:
-            return _loads(line)
-
-    return faster
-
-
-def _loads(line: bytes) -> Any:  # noqa: ANN401 (JSON)
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+    for parser in (loads, json.loads):
+        with suppress(ValueError, RecursionError):
+            return parser(line)
+    return None
 
 
 def _table_rows(path: Path) -> Iterator[Any]:

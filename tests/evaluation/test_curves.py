@@ -15,7 +15,7 @@ from blockml.errors import UsageError
 from blockml.evaluation import WordScores, block_scores
 from blockml.evaluation.calibration import precision_recall
 from blockml.evaluation.metrics import f_beta
-from blockml.reports import curves_svg, write_curves
+from blockml.reports import curves_svg, write_text
 
 blocks = st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.75, 1.0])), min_size=1).filter(
     lambda pairs: any(main for main, _ in pairs)
@@ -94,4 +94,5 @@ def test_the_figure_has_a_line_for_each_system(tmp_path: Path) -> None:
     assert len(lines) == 1
     assert lines[0].endswith("H454")
     assert "L" not in lines[0]
-    assert write_curves(tmp_path / "new" / "curves.svg", "t", {"a": (curve, None)}).read_text().endswith("</svg>\n")
+    path = write_text(tmp_path / "new" / "curves.svg", [curves_svg("t", {"a": (curve, None)})])
+    assert path.read_text().endswith("</svg>\n")

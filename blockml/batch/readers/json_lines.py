@@ -19,7 +19,7 @@ from blockml.archives.kinds import name_text
 from blockml.batch.readers.units import UNIT_BYTES, UNIT_PAGES, Item, Reading, RecordFields, Unit, printable
 from blockml.text.addresses import split_host
 
-__all__ = ["LineBlock", "LineRange", "line_units", "page_of", "piped_lines"]
+__all__ = ["LineBlock", "LineRange", "line_units", "loads", "page_of", "piped_lines"]
 
 #: Maximum bytes of a line per byte of a page: a two-byte character may be written as a six-byte escape.
 _LINE_FACTOR = 3
@@ -200,7 +200,7 @@ def _parse(line: bytes, field: str) -> Any:  # noqa: ANN401 (any JSON)
     if record := _parse_around(line, field):
         return record
     try:
-        row = _loads(line)
+        row = loads(line)
     except ValueError:  # not UTF-8, or a value that orjson rejects and the standard library accepts
         row = json.loads(line.decode("utf-8", "surrogateescape"))
     if isinstance(row, dict) and isinstance(row.get(field), str):
@@ -218,7 +218,7 @@ def _parse_around(line: bytes, field: str) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        record = _loads(line[: start.end()] + _MARK + line[end:])
+        record = loads(line[: start.end()] + _MARK + line[end:])
     except ValueError:
         return None
     if not isinstance(record, dict) or record.get(field) != _MARK.decode():  # it was in another string or object
@@ -229,7 +229,7 @@ def _parse_around(line: bytes, field: str) -> dict[str, Any] | None:
 def _is_record(line: bytes) -> bool:
     """Tell whether a line is a JSON object."""
     try:
-        return isinstance(_loads(line), dict)
+        return isinstance(loads(line), dict)
     except ValueError:
         return False
 
@@ -240,7 +240,7 @@ def _start_of(field: str) -> re.Pattern[bytes]:
     return re.compile(rb'%b\s*:\s*"' % re.escape(json.dumps(field, ensure_ascii=False).encode()))
 
 
-def _loads(data: bytes) -> Any:  # noqa: ANN401 (any JSON)
+def loads(data: bytes) -> Any:  # noqa: ANN401 (any JSON)
     """Parse JSON, with orjson if it is installed.
 
     Raises

@@ -1,7 +1,7 @@
 """Equal top-down mapping of one tree to another (Alarte et al. 2014, definitions 3.1 and 3.2, algorithm 2).
 
-A mapping is a set of pairs of equal nodes: one-to-one, and closed under parents. Pairs whose children are still to be
-mapped wait on a stack, so nothing recurses.
+A mapping is a set of pairs of equal nodes: one-to-one, and closed under parents. Trees are mapped level by level, so
+that nothing recurses and the children of many pairs are compared at once.
 
 Three measures bound the work. Below a pair with identical subtrees each node is mapped to its counterpart without
 comparisons, like the greedy choice would. Children are compared only with children of equal name and, if texts must be
@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import check_name
+from blockml.templates.frequency.counts import ranges
 from blockml.templates.mapping.similarity import EQUALITIES, NodeComparison, NodeEquality, Side
 from blockml.templates.mapping.tree import Tree
 
@@ -33,13 +35,14 @@ BAND = 50
 #: Maximum pairs of children compared in any list; for longer lists the band is narrower. Our choice.
 MAX_BAND_PAIRS = 1_000_000
 
-#: Maximum number of pairs for which single scores are faster than arrays. Our choice.
-_FEW_PAIRS = 24
+#: Number of pairs, of several lists of children, that are compared at once. Our choice.
+_AT_ONCE = 4096
 
 #: Base of rolling hashes, any odd number; this one is 2**64 divided by the golden ratio.
 _BASE = 0x9E3779B97F4A7C15
 
 _Pairs = list[tuple[int, int]]
+_Lists = tuple[list[int], list[int]]
 _Index = NDArray[np.intp]
 
 
@@ -79,19 +82,20 @@ def map_trees(
     mapper = _Mapper(comparison, matching)
     same_below = _SameBelow(comparison)
     ends_a, ends_b = a.end.tolist(), b.end.tolist()
-    waiting: _Pairs = [(0, 0)]
     # Content after the first </html> has its own roots.
-    waiting += mapper.pairs(_children(ends_a, ends_a[0], len(a)), _children(ends_b, ends_b[0], len(b)))
-    while waiting:
-        i, j = waiting.pop()
-        partner[i] = j
-        end_a, end_b = ends_a[i], ends_b[j]
-        if end_a == i + 1 or end_b == j + 1:
-            continue
-        if same_below(i, j):
-            partner[i + 1 : end_a] = np.arange(j + 1, end_b)
-        else:
-            waiting += mapper.pairs(_children(ends_a, i + 1, end_a), _children(ends_b, j + 1, end_b))
+    level = [(0, 0), *mapper.pairs([(_children(ends_a, ends_a[0], len(a)), _children(ends_b, ends_b[0], len(b)))])]
+    while level:
+        below: list[_Lists] = []
+        for i, j in level:
+            partner[i] = j
+            end_a, end_b = ends_a[i], ends_b[j]
+            if end_a == i + 1 or end_b == j + 1:
+                continue
+            if same_below(i, j):
+                partner[i + 1 : end_a] = np.arange(j + 1, end_b)
+            else:
+                below.append((_children(ends_a, i + 1, end_a), _children(ends_b, j + 1, end_b)))
+        level = mapper.pairs(below)
     return partner
 
 
@@ -105,7 +109,7 @@ def _children(ends: list[int], first: int, stop: int) -> list[int]:
 
 
 class _Mapper:
-    """Matches the children of two nodes."""
+    """Matches the children of pairs of nodes."""
 
     def __init__(self, comparison: NodeComparison, matching: str) -> None:
         self._comparison = comparison
@@ -113,46 +117,58 @@ class _Mapper:
         self._in_order = comparison.is_uniform
         self._is_optimal = matching == "optimal"
 
-    def pairs(self, rows_a: list[int], rows_b: list[int]) -> _Pairs:
-        """Match two lists of siblings kind by kind, because rows of different kinds are never equal."""
-        if len(rows_a) == len(rows_b) == 1:
-            return self._some(rows_a, rows_b) if self._kinds_a[rows_a[0]] == self._kinds_b[rows_b[0]] else []
+    def pairs(self, siblings: Iterable[_Lists]) -> _Pairs:
+        """Match pairs of lists of siblings, kind by kind, because rows of different kinds are never equal."""
+        found: _Pairs = []
+        batch: list[_Lists] = []
+        n_waiting = 0
+        for rows_a, rows_b in chain.from_iterable(map(self._by_kind, siblings)):
+            n_pairs = len(rows_a) * len(rows_b)
+            if self._in_order:
+                found += zip(rows_a, rows_b, strict=False)
+            elif self._is_optimal and 1 < n_pairs <= MAX_PAIRS:
+                found += self._optimal(rows_a, rows_b)
+            elif n_pairs > MAX_PAIRS:
+                found += self._greedy([(rows_a, rows_b)], *_near_pairs(self._comparison, rows_a, rows_b))
+            else:
+                batch.append((rows_a, rows_b))
+                n_waiting += n_pairs
+                if n_waiting >= _AT_ONCE:
+                    found += self._greedy(batch, *_all_pairs(batch))
+                    batch, n_waiting = [], 0
+        return found + self._greedy(batch, *_all_pairs(batch)) if batch else found
+
+    def _by_kind(self, siblings: _Lists) -> Iterator[_Lists]:
+        """Yield the rows of each kind that both lists have."""
         of_kind: dict[int, list[int]] = defaultdict(list)
-        for row in rows_b:
+        for row in siblings[1]:
             of_kind[self._kinds_b[row]].append(row)
         mine: dict[int, list[int]] = defaultdict(list)
-        for row in rows_a:
+        for row in siblings[0]:
             if (kind := self._kinds_a[row]) in of_kind:
                 mine[kind].append(row)
-        return [pair for kind, rows in mine.items() for pair in self._some(rows, of_kind[kind])]
+        return ((rows, of_kind[kind]) for kind, rows in mine.items())
 
-    def _some(self, rows_a: list[int], rows_b: list[int]) -> _Pairs:
-        """Match two lists of one kind."""
-        if self._in_order:
-            return list(zip(rows_a, rows_b, strict=False))
-        comparison = self._comparison
-        n_pairs, n_most = len(rows_a) * len(rows_b), min(len(rows_a), len(rows_b))
-        if n_pairs == 1:
-            return [(rows_a[0], rows_b[0])] if comparison.score(rows_a[0], rows_b[0]) >= comparison.limit else []
-        if self._is_optimal and n_pairs <= MAX_PAIRS:
-            from scipy.optimize import linear_sum_assignment
+    def _optimal(self, rows_a: list[int], rows_b: list[int]) -> _Pairs:
+        """Match two lists of one kind with the largest sum of similarities."""
+        from scipy.optimize import linear_sum_assignment
 
-            scores = comparison.scores(np.repeat(rows_a, len(rows_b)), np.tile(rows_b, len(rows_a)))
-            scores[scores < comparison.limit] = 0
-            table = scores.reshape(len(rows_a), -1)
-            left, right = linear_sum_assignment(table, maximize=True)
-            return [(rows_a[x], rows_b[y]) for x, y in zip(left, right, strict=True) if table[x, y] > 0]
-        if n_pairs <= _FEW_PAIRS:
-            found = [(-comparison.score(x, y), x, y) for x in rows_a for y in rows_b]
-            return _disjoint([(x, y) for score, x, y in sorted(found) if -score >= comparison.limit], n_most)
-        left, right = _candidates(comparison, rows_a, rows_b)
+        scores = self._comparison.scores(*_all_pairs([(rows_a, rows_b)]))
+        scores[scores < self._comparison.limit] = 0
+        table = scores.reshape(len(rows_a), -1)
+        left, right = linear_sum_assignment(table, maximize=True)
+        return [(rows_a[x], rows_b[y]) for x, y in zip(left, right, strict=True) if table[x, y] > 0]
+
+    def _greedy(self, lists: Sequence[_Lists], left: _Index, right: _Index) -> _Pairs:
+        """Match lists of one kind each, given the pairs to compare, the most similar first."""
         scores = np.empty(len(left))
         for start in range(0, len(left), MAX_PAIRS):  # in chunks, to bound the memory
             chunk = slice(start, start + MAX_PAIRS)
-            scores[chunk] = comparison.scores(left[chunk], right[chunk])
-        equal = scores >= comparison.limit
+            scores[chunk] = self._comparison.scores(left[chunk], right[chunk])
+        equal = scores >= self._comparison.limit
         left, right, scores = left[equal], right[equal], scores[equal]
         best_first = np.lexsort((right, left, -scores))
+        n_most = sum(min(len(rows_a), len(rows_b)) for rows_a, rows_b in lists)
         return _disjoint(zip(left[best_first].tolist(), right[best_first].tolist(), strict=True), n_most)
 
 
@@ -171,12 +187,20 @@ def _disjoint(pairs: Iterable[tuple[int, int]], n_most: int) -> _Pairs:
     return taken
 
 
-def _candidates(comparison: NodeComparison, rows_a: Sequence[int], rows_b: Sequence[int]) -> tuple[_Index, _Index]:
-    """Return the pairs to compare: all, or if they are too many those within the band or with equal attributes."""
+def _all_pairs(lists: Sequence[_Lists]) -> tuple[_Index, _Index]:
+    """Return all pairs of rows of each pair of lists."""
+    left = np.array([row for rows_a, _ in lists for row in rows_a], dtype=np.intp)
+    of_list = np.repeat(np.arange(len(lists)), [len(rows_a) for rows_a, _ in lists])
+    right = np.array([row for _, rows_b in lists for row in rows_b], dtype=np.intp)
+    sizes = np.array([len(rows_b) for _, rows_b in lists])
+    starts = (np.cumsum(sizes) - sizes)[of_list]
+    return np.repeat(left, sizes[of_list]), right[ranges(starts, sizes[of_list])]
+
+
+def _near_pairs(comparison: NodeComparison, rows_a: Sequence[int], rows_b: Sequence[int]) -> tuple[_Index, _Index]:
+    """Return the pairs of rows of long lists that are within the band, or have equal attributes."""
     n_a, n_b = len(rows_a), len(rows_b)
     own, others = np.array(rows_a, dtype=np.intp), np.array(rows_b, dtype=np.intp)
-    if n_a * n_b <= MAX_PAIRS:
-        return np.repeat(own, n_b), np.tile(others, n_a)
     band = min(BAND, max(1, MAX_BAND_PAIRS // (4 * n_a)))
     steps = np.arange(-band, band + 1)
     places = np.arange(n_a)[:, None]

@@ -103,8 +103,8 @@ class NodeComparison:
     >>> import blockml
     >>> from blockml.templates.mapping.tree import tree_of
     >>> one, two = (tree_of(blockml.parse(f"<p class='{names}'>text")) for names in ("a b", "b"))
-    >>> one.name(3), round(NodeComparison(one, two, "hybex").score(3, 3), 6)
-    ('p', 0.95)
+    >>> one.name(3), NodeComparison(one, two, "hybex").scores(np.array([3]), np.array([3])).round(6).tolist()
+    ('p', [0.95])
     """
 
     def __init__(self, a: Tree, b: Tree, equality: str | NodeEquality) -> None:
@@ -122,43 +122,9 @@ class NodeComparison:
         self.names, self.a.tag, self.b.tag = _shared(a.names, a.tag, b.names, b.tag)
         self._body = self.names.index("body") if "body" in self.names else -1
         self._class_sets, self._attribute_sets = _Sets(class_sets), _Sets(attribute_sets)
-        self.a.close()
-        self.b.close()
-
-    def score(self, i: int, j: int) -> float:
-        """Return the score of row ``i`` of the first tree and ``j`` of the second."""
-        tag, parent_a, position_a, siblings_a, children_a, id_a, classes_a, attributes_a, text_a = self.a.rows[i]
-        tag_b, parent_b, position_b, siblings_b, children_b, id_b, classes_b, attributes_b, text_b = self.b.rows[j]
-        e = self.equality
-        if tag != tag_b:
-            return -inf
-        if tag == self._body or (parent_a < 0 and parent_b < 0):
-            return _ALWAYS
-        if tag == 0 and e.text_equality and text_a != text_b:
-            return -inf
-        same_class, same_attributes = classes_a == classes_b, attributes_a == attributes_b
-        if e.exact and not (same_class and same_attributes and id_a == id_b):
-            return -inf
-        if e.same_id and id_a >= 0 and id_a == id_b:
-            return _ID
-        pos = _place(position_a, siblings_a, position_b, siblings_b)
-        if e.same_look and same_class and same_attributes and attributes_a > 0:
-            return _LOOK_IN_PLACE if pos == 1 else _LOOK
-        more = max(children_a, children_b)
-        chd = min(children_a, children_b) / more if more else 1.0
-        if e.ignore_counts and same_class and same_attributes:
-            chd = 1.0
-        cls = 1.0 if same_class else self._class_sets.overlap(classes_a, classes_b) if e.cls else 0.0
-        if not e.att:
-            att = 0.0
-        elif same_attributes:
-            att = 1.0 if attributes_a else 0.75
-        else:
-            att = self._attribute_sets.overlap(attributes_a, attributes_b)
-        return e.tag + e.cls * cls + e.pos * pos + e.att * att + e.chd * chd
 
     def scores(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the (n,) scores of the pairs of rows ``i[k]`` and ``j[k]``; see :meth:`score`."""
+        """Return the (n,) scores of the pairs of row ``i[k]`` of the first tree and ``j[k]`` of the second."""
         a, b, e = self.a, self.b, self.equality
         same_class = a.classes[i] == b.classes[j]
         same_attributes = a.attributes[i] == b.attributes[j]
@@ -220,14 +186,6 @@ class _Sets:
 
     def __init__(self, table: Sequence[frozenset[Any]]) -> None:
         self.table = table
-        self._known: dict[tuple[int, int], float] = {}
-
-    def overlap(self, x: int, y: int) -> float:
-        """Return the Jaccard index of two different sets."""
-        if (x, y) not in self._known:
-            common = len(self.table[x] & self.table[y])
-            self._known[x, y] = common / (len(self.table[x]) + len(self.table[y]) - common)
-        return self._known[x, y]
 
     def overlaps(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the Jaccard indices of the sets ``x[k]`` and ``y[k]``; 1 for equal ones."""
@@ -263,23 +221,15 @@ class _Sets:
 class Side:
     """One of the two compared trees, with codes shared by both."""
 
-    __slots__ = ("attributes", "classes", "ids", "rows", "tag", "tree")
+    __slots__ = ("attributes", "classes", "ids", "tag", "tree")
 
     tag: NDArray[np.int64]
     ids: NDArray[np.int64]
     classes: NDArray[np.int64]
     attributes: NDArray[np.int64]
-    rows: list[tuple[int, ...]]
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-
-    def close(self) -> None:
-        """Store the rows as Python numbers once all codes are known, because most scores are for single pairs."""
-        tree = self.tree
-        own = (tree.parent, tree.position, tree.n_siblings, tree.n_children)
-        columns = (self.tag, *own, self.ids, self.classes, self.attributes, tree.texts)
-        self.rows = list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _refined(kinds: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.int64]:
@@ -306,17 +256,10 @@ def _stems(table: Sequence[frozenset[str]]) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(_DIGITS.sub("0", name) for name in names) for names in table)
 
 
-def _place(i: int, n_a: int, j: int, n_b: int) -> float:
-    """Score the agreement of positions ``i`` of ``n_a`` and ``j`` of ``n_b``: 1 minus 1/shorter per step."""
-    slack = abs(n_a - n_b)
-    low, high = (i, i + slack) if n_a <= n_b else (i - slack, i)
-    return 1.0 - max(0, low - j, j - high) / min(n_a, n_b)
-
-
 def _places(
     i: NDArray[np.int32], n_a: NDArray[np.int32], j: NDArray[np.int32], n_b: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """Score positions like :func:`_place`, for arrays."""
+    """Score the agreement of positions ``i`` of ``n_a`` and ``j`` of ``n_b``: 1 minus 1/shorter per step."""
     slack = np.abs(n_a - n_b)
     low = np.where(n_a <= n_b, i, i - slack)
     steps = np.maximum(np.maximum(low - j, j - low - slack), 0)

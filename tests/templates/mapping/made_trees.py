@@ -55,8 +55,7 @@ def similarities(
 
 def similarity(a: Tree, i: int, b: Tree, j: int, equality: str | NodeEquality = "hybex") -> float:
     """Return the score of two nodes, likewise."""
-    score = NodeComparison(a, b, equality).score(i, j)
-    return inf if score >= MOST else score
+    return float(similarities(a, [i], b, [j], equality)[0, 0])
 
 
 def slow_similarity(a: Tree, i: int, b: Tree, j: int, equality: NodeEquality) -> tuple[float, float]:
