@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -45,7 +46,7 @@ needs_selectolax = pytest.mark.skipif("lexbor" not in BACKENDS, reason="needs se
 def assert_same(one: Any, other: Any) -> None:
     """Check that all columns and their types are equal."""
     assert type(one) is type(other)
-    for name in one.__slots__:
+    for name in (item.name for item in fields(one)):
         a, b = getattr(one, name), getattr(other, name)
         if name == "attributes":  # any sequence of mappings
             assert [list(held.items()) for held in a] == [list(held.items()) for held in b]
