@@ -155,17 +155,17 @@ def find_posts(page: Page, chosen: NDArray[np.bool_] | None = None) -> tuple[Thr
     finder = _Finder(page, candidates)
     if len(finder.elements) < 2:
         return ()
-    posts = tuple(finder.posts())
-    return () if _are_teasers(page, posts) else posts
+    rows = finder.rows()
+    return () if _are_teasers(page, rows) else tuple(finder.posts(rows))
 
 
-def _are_teasers(page: Page, posts: Sequence[ThreadPost]) -> bool:
-    """Tell whether most posts have titles of their own that are links: a list of articles is not a thread."""
+def _are_teasers(page: Page, posts: Sequence[_Rows]) -> bool:
+    """Tell whether most posts (their blocks) have linked titles of their own: a list of articles is not a thread."""
     nodes, blocks = page.nodes, page.blocks
     headings = np.flatnonzero(nodes.named(_HEADINGS))
     in_heading = nodes.innermost(headings, blocks.node) >= 0
     linked = in_heading & (blocks.n_linked > 0) & (blocks.n_linked == blocks.n_words)
-    titles = {next((blocks.texts[row] for row in post.blocks if linked[row]), "") for post in posts}
+    titles = {next((blocks.texts[row] for row in post[linked[post]].tolist()), "") for post in posts}
     own = [title for title in titles if title and not _REPLY.match(title)]
     return 2 * len(own) > len(posts)
 
@@ -365,13 +365,17 @@ class _Finder:
             left += within[found[-1]]
         return sorted(found)
 
-    def posts(self) -> Iterator[ThreadPost]:
-        """Iterate over the posts in order."""
-        nodes, blocks, elements = self.nodes, self.blocks, np.array(self.elements)
-        owner = nodes.innermost(elements, blocks.node)
+    def rows(self) -> list[_Rows]:
+        """Return the blocks of each post, in order, without those of posts inside it."""
+        elements = np.array(self.elements)
+        owner = self.nodes.innermost(elements, self.blocks.node)
         order = owner.argsort(kind="stable")
         first, after = (owner[order].searchsorted(elements, side=side) for side in ("left", "right"))
-        rows = [order[begin:end] for begin, end in zip(first.tolist(), after.tolist(), strict=True)]
+        return [order[begin:end] for begin, end in zip(first.tolist(), after.tolist(), strict=True)]
+
+    def posts(self, rows: Sequence[_Rows]) -> Iterator[ThreadPost]:
+        """Iterate over the posts in order, given their blocks."""
+        nodes, blocks, elements = self.nodes, self.blocks, np.array(self.elements)
         bodies = self._bodies([self._main_parts(*post) for post in zip(self.elements, rows, strict=True)])
         authors, dates = self._by_post(elements, self.authors), self._by_post(elements, self.dates)
         place_of = {post: place for place, post in enumerate(self.elements)}
