@@ -82,6 +82,8 @@ _WHEN = re.compile(
 )
 _JOINED = re.compile(r"\W*(?:join|regist|member since|inscri|mitglied|dabei|регистр|posts\b)", re.IGNORECASE)
 _NUMBERS = re.compile(r"\b\d\d?[-./]\d\d?[-./]\d\d(?:\d\d)?\b")
+#: Maximum characters of an element's classes, because what they say is kept for other pages.
+_MAX_CLASSES = 1000
 #: Maximum number of candidates; of words and characters of a name, and of words of a line with author or date; of
 #: blocks of an element that is read as a name or date; and nodes of an author or quotation that are searched.
 _MOST, _NAME_WORDS, _NAME_LENGTH, _LINE_WORDS, _FEW_BLOCKS, _FEW_NODES = 4000, 5, 50, 16, 4, 40
@@ -224,9 +226,18 @@ def _is_forum_body(attributes: Mapping[str, str]) -> bool:
 def _is_named(attributes: Mapping[str, str]) -> bool:
     return bool(
         _POST_ID.match(attributes.get("id", ""))
-        or _POST_CLASS.search(attributes.get("class", ""))
+        or _has_post_class(_classes(attributes))
         or _POST_TYPE.search(attributes.get("itemtype", ""))
     )
+
+
+def _classes(attributes: Mapping[str, str]) -> str:
+    return attributes.get("class", "")[:_MAX_CLASSES]
+
+
+@lru_cache(2048)  # posts repeat their classes
+def _has_post_class(names: str) -> bool:
+    return _POST_CLASS.search(names) is not None
 
 
 class _Mark(NamedTuple):
@@ -247,8 +258,8 @@ class _MarkKind(NamedTuple):
 
 
 def _mark_kind(attributes: Mapping[str, str]) -> _MarkKind:
-    names, prop = attributes.get("class", ""), attributes.get("itemprop")
-    rank = next((rank for rank, classes in enumerate(_AUTHOR_CLASSES, start=2) if classes.search(names)), 0)
+    names, prop = _classes(attributes), attributes.get("itemprop")
+    is_quoted, is_signature, rank, is_date = _kind_of_class(names)
     if prop == "author":
         rank = 1
     elif not rank and _PROFILE.search(attributes.get("href", "")):
@@ -257,8 +268,15 @@ def _mark_kind(attributes: Mapping[str, str]) -> _MarkKind:
         rank = 0
     elif "data-author" in attributes:
         rank = rank or _BY_ADDRESS
-    is_date = prop in _DATE_PROPERTIES or _DATE_CLASS.search(names) is not None
-    return _MarkKind(_QUOTED.search(names) is not None, _SIGNATURE.search(names) is not None, rank, is_date)
+    return _MarkKind(is_quoted, is_signature, rank, is_date or prop in _DATE_PROPERTIES)
+
+
+@lru_cache(2048)
+def _kind_of_class(names: str) -> _MarkKind:
+    """Return what the classes of an element say of it."""
+    rank = next((rank for rank, classes in enumerate(_AUTHOR_CLASSES, start=2) if classes.search(names)), 0)
+    is_quoted, is_signature, is_date = (p.search(names) is not None for p in (_QUOTED, _SIGNATURE, _DATE_CLASS))
+    return _MarkKind(is_quoted, is_signature, rank, is_date)
 
 
 class _Finder:
@@ -441,7 +459,7 @@ class _Finder:
         attributes = self.nodes.attributes[node]
         if attributes.get("itemprop") in ("text", "commentText", "articleBody"):
             return True
-        return _names_body(attributes.get("class", "")) or _BODY_ID.match(attributes.get("id", "")) is not None
+        return _names_body(_classes(attributes)) or _BODY_ID.match(attributes.get("id", "")) is not None
 
     def _bodies(self, paths: Sequence[Sequence[int]]) -> list[int]:
         """Return the element of the body of each post, given its main parts.
@@ -577,7 +595,7 @@ class _Finder:
         )
 
 
-@lru_cache(2048)  # posts repeat their classes
+@lru_cache(2048)
 def _names_body(names: str) -> bool:
     """Tell whether classes name the body of a post."""
     return _BODY_CLASS.search(names) is not None

@@ -1,6 +1,8 @@
 """Posts of threads: found by names and types of elements, with the author, date and body of each."""
 
+import gc
 import json
+import tracemalloc
 from collections import Counter
 from typing import Any
 
@@ -217,3 +219,24 @@ def test_posts_in_many_elements_around_them(monkeypatch: pytest.MonkeyPatch) -> 
     page = blockml.parse(around + "".join(map(post.format, ["Ann", "Bo", "Cy"] * 30)))
     assert [found.author for found in find_posts(page)] == ["Ann", "Bo", "Cy"] * 30
     assert 0 < sum(counted) < 1000
+
+
+def test_long_classes_are_not_kept() -> None:
+    """What classes say is kept for other pages, so long ones of many pages must not fill the memory."""
+    post = (
+        "<div class='post {0}'><b class='author {0}'>Ann</b> <time>2026-01-02</time><p class='text {0}'>Rye.</p></div>"
+    )
+
+    def read(number: int) -> int:
+        return len(find_posts(blockml.parse(post.format(f"{number}-{'x' * 50_000}") * 2)))
+
+    assert read(0) == 2
+    gc.collect()
+    tracemalloc.start()
+    try:
+        assert all(read(number) == 2 for number in range(1, 21))
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 500_000  # of 3 million characters
