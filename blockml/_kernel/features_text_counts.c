@@ -1,5 +1,5 @@
 /* Counts of characters and words of blocks; references: blockml.features.page_context.PageContext.characters and
-   blockml.features.kim2013.word_density. */
+   blockml.features.density.word_density. */
 #include "features_page_tree.h"
 
 void free_texts(Texts *texts) { free(texts->counts); }

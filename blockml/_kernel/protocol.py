@@ -166,7 +166,7 @@ class Compiled(Protocol):
         lengths_counts_and_densities: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]],
         /,
     ) -> None:
-        """Write the density (n_blocks,) of each block's words. Reference: ``blockml.features.kim2013.word_density``."""
+        """Write the density (n_blocks,) of each block's words. Reference: ``blockml.features.density.word_density``."""
 
     # Predictors: trees, MLPs, log odds.
 
@@ -212,7 +212,7 @@ class Compiled(Protocol):
         """Write the features of a page: :func:`blockml.predictors.page_features.page_features`."""
 
     def policy_scores(self, columns: Arrays, numbers: dict[str, float], /) -> None:
-        """Write ``scores``: :func:`blockml.decision.policy.score_blocks`; units are numbered from 0 without gaps."""
+        """Write ``scores``. Reference: ``blockml.decision.policy._scores``; units are numbered from 0 without gaps."""
 
     # Metadata: words in attributes.
 

@@ -159,7 +159,7 @@ def read_rules(rules: AnyRules) -> Rules:
         return rules
     if isinstance(rules, Mapping):
         return _read(rules, None)
-    check_type("rules", rules, str, os.PathLike, legal="a file, a mapping or blockml.Rules")
+    check_type("rules", rules, str, os.PathLike, legal="a file, a mapping or blockml.rules.Rules")
     path = Path(rules)
     try:
         with path.open("rb") as stream:

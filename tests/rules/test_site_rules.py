@@ -74,7 +74,7 @@ def test_what_is_not_a_file_is_named(tmp_path: Path) -> None:
     """A missing file is an input error, another type a usage error."""
     with pytest.raises(InputError, match="No such file"):
         read_rules(tmp_path / "none.toml")
-    with pytest.raises(UsageError, match=r"rules must be a file, a mapping or blockml\.Rules, got int"):
+    with pytest.raises(UsageError, match=r"rules must be a file, a mapping or blockml\.rules\.Rules, got int"):
         read_rules(3)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="at most 20 layouts, each with at most 200 selectors"):
         read_rules({"a.example": {"drop": [f"p{n}" for n in range(201)]}})
