@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.reference import python_reference
 
 WORDS = (b"ab", b"bab", b"abab", b"date")
 VALUES = st.text("abdteABé ", max_size=90)
+GROUPS: list[tuple[tuple[bytes, ...], bool]] = [((b"ab", b"cd"), False), ((b"cd", b"ef"), True)]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "ab", "data-b"]), VALUES), max_size=20), st.booleans())
@@ -51,10 +53,17 @@ def test_any_case_is_that_of_ascii_letters(backend: str) -> None:
     assert nodes.with_words((b"kat",), any_case=True) == {b"kat": nodes.indices("p").tolist()[1:]}
 
 
-def test_words_that_are_searched_together(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[tuple[bytes, ...], bool]]]:
+    """Declare other words, and forget the searches of the declared ones before and after."""
+    monkeypatch.setattr(attributes, "_TOGETHER", GROUPS)
+    attributes._search_for.cache_clear()
+    yield GROUPS
+    attributes._search_for.cache_clear()
+
+
+def test_words_that_are_searched_together(groups: list[tuple[tuple[bytes, ...], bool]]) -> None:
     """One search finds the words of all groups, each in its own case."""
-    groups = [((b"ab", b"cd"), False), ((b"cd", b"ef"), True)]
-    monkeypatch.setattr(attributes, "_TOGETHER", groups)
     html = "<p id=ab-CD>A<p id=cd-EF>B"
     page = blockml.parse(html)
     first, second = page.nodes.indices("p").tolist()
