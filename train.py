@@ -22,7 +22,7 @@ import numpy as np
 from blockml.cli.output import note, write_output
 from blockml.datasets import Dataset, Gold, LabelledPage, TextGold, open_dataset
 from blockml.evaluation.importance import measured_importance
-from blockml.evaluation.run import hash_labelled
+from blockml.evaluation.page_results import hash_labelled
 from blockml.model import Model, load_model, save_model
 from blockml.model.card import render_card
 from blockml.parsing import parse

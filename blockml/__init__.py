@@ -23,7 +23,7 @@ if typing.TYPE_CHECKING:
     from blockml.evaluation.evaluate import evaluate
     from blockml.rules import read_rules
     from blockml.surveying import survey
-    from blockml.training.rules import learn_rules
+    from blockml.training.rule_learning import learn_rules
     from blockml.training.train import train
 
 __version__ = "0.1.0"
@@ -38,7 +38,7 @@ _LATER = {
     "compare": "blockml.comparing",
     "evaluate": "blockml.evaluation.evaluate",
     "extract_column": "blockml.batch.batch_extractor",
-    "learn_rules": "blockml.training.rules",
+    "learn_rules": "blockml.training.rule_learning",
     "open_dataset": "blockml.datasets",
     "predict": "blockml.batch.predict",
     "read_rules": "blockml.rules",

@@ -21,7 +21,7 @@ from blockml.evaluation.comparison.result_tables import PREFERRED
 from blockml.evaluation.comparison.running import compare_systems, load_scores
 from blockml.evaluation.comparison.systems import Comparable, System, choose
 from blockml.evaluation.evaluate import html_table, to_frame
-from blockml.evaluation.run import Seen
+from blockml.evaluation.page_results import Seen
 from blockml.extractors import TrainedExtractor
 from blockml.progress import ProgressCallback, ignore_progress
 

@@ -18,7 +18,7 @@ from blockml.decision.decide import label_names, with_threshold
 from blockml.decision.policy import DecisionPolicy
 from blockml.errors import UsageError, check_name, check_type
 from blockml.extractors.extractor import Extractor
-from blockml.extractors.trained import ParsedBy
+from blockml.extractors.trained_extractor import ParsedBy
 from blockml.formats import CHUNK_FORMATS, FORMATS
 from blockml.page import Label
 from blockml.parsing import BACKENDS, Limits

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
@@ -128,6 +128,19 @@ def test_a_public_name_has_one_definition() -> None:
                 modules[name].append(str(path.relative_to(PACKAGE)))
     assert len(modules) > 1000
     assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
+
+
+#: Names of several modules: the same idea in several packages, such as block types and their training.
+SHARED_NAMES = {"__init__", "block_types", "comparing", "metadata", "nodes", "text"}
+
+
+def test_a_module_is_found_by_its_name() -> None:
+    """No two modules have the same name, and no name in the entry of a package hides a module of it."""
+    names = Counter(path.stem for path in MODULES)
+    assert {name for name, count in names.items() if count > 1} == SHARED_NAMES
+    entries = {path.parent: listed(TREES[path]) or [] for path in MODULES if path.name == "__init__.py"}
+    hidden = {str(path.relative_to(PACKAGE)) for path in MODULES if path.stem in entries[path.parent]}
+    assert hidden == {"extract.py"}  # the module of the first function that users meet
 
 
 def imports(tree: ast.Module) -> set[str]:

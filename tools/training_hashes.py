@@ -13,7 +13,7 @@ from pathlib import Path
 
 from blockml.datasets import Dataset
 from blockml.errors import DatasetError
-from blockml.evaluation.run import training_hashes
+from blockml.evaluation.page_results import training_hashes
 from blockml.model import Model, load_model, save_model
 from blockml.model.card import render_card
 from train import LABELS, opened

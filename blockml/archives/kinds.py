@@ -234,10 +234,10 @@ def _is_lines(start: bytes) -> bool:
 #: In the order in which the starts of files are tried.
 INPUT_KINDS = (
     InputKind(
-        "WARC", "a WARC file", (".warc",), _starts_with(b"WARC/"), "warc:warc_units", "warc:piped_warc",
+        "WARC", "a WARC file", (".warc",), _starts_with(b"WARC/"), "web_archives:warc_units", "web_archives:piped_warc",
         in_folders=True,
     ),
-    InputKind("ARC", "an ARC file", (".arc",), _starts_with(b"filedesc:"), "warc:arc_units", in_folders=True),
+    InputKind("ARC", "an ARC file", (".arc",), _starts_with(b"filedesc:"), "web_archives:arc_units", in_folders=True),
     InputKind("Parquet", "a Parquet file", (".parquet",), _starts_with(b"PAR1"), "tables:parquet_units"),
     InputKind("ZIP", "a ZIP archive", (".zip",), _starts_with(*ZIP_STARTS), "page_files:zip_units"),
     InputKind("tar", "a tar archive", (".tar", ".tgz"), is_tar, "page_files:tar_units", "page_files:piped_tar"),

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from blockml.batch.page_records import PageExtractor
     from blockml.batch.predict import learn_sites
     from blockml.batch.readers import Inputs, RecordFields, find_inputs, read_items
-    from blockml.batch.readers.units import Item
+    from blockml.batch.readers.work_units import Item
     from blockml.batch.run import Summary, predict_items, predict_to_file, predict_to_stream
     from blockml.batch.worker import Guard
     from blockml.options import Options
@@ -35,7 +35,7 @@ __all__ = [
 _LATER = {
     "BatchExtractor": "blockml.batch.batch_extractor",
     "Guard": "blockml.batch.worker",
-    "Item": "blockml.batch.readers.units",
+    "Item": "blockml.batch.readers.work_units",
     "Options": "blockml.options",
     "PageExtractor": "blockml.batch.page_records",
     "learn_sites": "blockml.batch.predict",

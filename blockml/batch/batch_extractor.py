@@ -17,7 +17,7 @@ from blockml.batch.page_records import PageExtractor, finishes
 from blockml.batch.pool import WorkerPool
 from blockml.batch.readers import RecordFields, in_units
 from blockml.batch.readers.tables import cell_text, cell_value, chosen_columns, row_item
-from blockml.batch.readers.units import Item
+from blockml.batch.readers.work_units import Item
 from blockml.batch.run import ISOLATIONS
 from blockml.batch.worker import Guard, Setup, one_thread
 from blockml.errors import UsageError, check_name, needed

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from blockml.archives.kinds import LINES, split_compression
 from blockml.batch.packing import CsvLines, Encoder, JsonLines
-from blockml.batch.readers.units import printable
+from blockml.batch.readers.work_units import printable
 from blockml.errors import UsageError, needed
 from blockml.formats import FORMATS
 from blockml.records import RECORD_FIELDS

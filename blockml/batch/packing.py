@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Protocol
 
 from blockml.batch.page_records import PageRecord
-from blockml.batch.readers.units import MANIFEST
+from blockml.batch.readers.work_units import MANIFEST
 from blockml.errors import UsageError, needed
 from blockml.records import FAILURES
 from blockml.storage.atomic import atomic_write

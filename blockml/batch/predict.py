@@ -17,7 +17,7 @@ from blockml.batch.readers import InputFile, Inputs, Reading, RecordFields, Unit
 from blockml.batch.readers.page_addresses import read_addresses
 from blockml.batch.readers.page_files import labelled_page
 from blockml.batch.readers.tables import row_item
-from blockml.batch.readers.units import Item
+from blockml.batch.readers.work_units import Item
 from blockml.batch.run import Summary, predict_items, predict_to_file
 from blockml.batch.worker import Guard
 from blockml.datasets import Dataset

@@ -18,7 +18,7 @@ from blockml.batch.packing import End, JsonLines, Parts, PartWriter, Piece, Reco
 from blockml.batch.page_records import Finisher, PageExtractor, finishes
 from blockml.batch.pool import Result, check_jobs, run_units
 from blockml.batch.readers import Inputs, Reading, Unit, describe_inputs, in_units
-from blockml.batch.readers.units import PARTS_SUFFIX, Item
+from blockml.batch.readers.work_units import PARTS_SUFFIX, Item
 from blockml.batch.worker import Guard, Setup, one_thread
 from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.extractors import Extractor

@@ -30,7 +30,7 @@ from typing import Any, BinaryIO, cast
 from blockml.batch.packing import Encoder, End, Packer
 from blockml.batch.page_records import RecordMaker
 from blockml.batch.readers import Reading, Unit
-from blockml.batch.readers.units import Item
+from blockml.batch.readers.work_units import Item
 from blockml.errors import BlockmlError, UsageError, check_type
 from blockml.page.lazy import cached_property
 

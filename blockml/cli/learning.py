@@ -36,7 +36,7 @@ from blockml.text.words import counted
 if TYPE_CHECKING:
     from blockml.evaluation.calibration import Coverage
     from blockml.evaluation.evaluate import Evaluation
-    from blockml.evaluation.run import PageResult
+    from blockml.evaluation.page_results import PageResult
     from blockml.model import Model
 
 __all__ = ["COMMANDS"]
@@ -222,7 +222,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
     """Evaluate extractors on data sets, with differences paired by page."""
     from blockml.evaluation.calibration import coverage_of
     from blockml.evaluation.evaluate import evaluate
-    from blockml.evaluation.run import PAGE_METRICS, summarise
+    from blockml.evaluation.page_results import PAGE_METRICS, summarise
 
     if arguments.format == "json":
         refuse(arguments, "with --format json, which always has the means by page type", by_page_type=False)

@@ -251,7 +251,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 def run_learn(arguments: argparse.Namespace) -> int:
     """Learn rules; return 1 if all sites were refused."""
     from blockml.batch import find_inputs, read_items
-    from blockml.training.rules import learn_rules
+    from blockml.training.rule_learning import learn_rules
 
     if bool(arguments.inputs) == bool(arguments.datasets):
         raise UsageError("give either PAGES or --dataset")

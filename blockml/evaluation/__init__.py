@@ -4,7 +4,7 @@
 :mod:`~.metrics`          precision, recall and F1 over labelled blocks, and over words of the text
 :mod:`~.clusters`         agreement of clusterings with known groups
 :mod:`~.bootstrap`        bootstrap intervals of means and of paired differences; means per site
-:mod:`~.run`              evaluation of one extractor on one data set
+:mod:`~.page_results`     evaluation of one extractor on one data set
 :mod:`~.comparison`       comparison of many systems on many data sets
 ========================  =========================================================================
 """
@@ -35,7 +35,7 @@ from blockml.evaluation.metrics import (
 from blockml.page.lazy import imported_later as _imported_later
 
 if TYPE_CHECKING:
-    from blockml.evaluation.run import Seen, evaluate_extractor, find_seen, summarise
+    from blockml.evaluation.page_results import Seen, evaluate_extractor, find_seen, summarise
 
 __all__ = [
     "BlockScores", "Difference", "Interval", "Resampled", "Seen", "SnippetRates", "WordScores", "adjusted_rand",
@@ -45,7 +45,7 @@ __all__ = [
 ]  # fmt: skip
 
 #: Modules of the names that are imported on first use, because they need the extra ``train``.
-_LATER = dict.fromkeys(("Seen", "evaluate_extractor", "find_seen", "summarise"), "blockml.evaluation.run")
+_LATER = dict.fromkeys(("Seen", "evaluate_extractor", "find_seen", "summarise"), "blockml.evaluation.page_results")
 
 if not TYPE_CHECKING:  # type checkers would take any name for granted
     __getattr__ = _imported_later(__name__, _LATER)

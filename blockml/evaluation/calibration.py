@@ -14,7 +14,7 @@ from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Interval, bootstrap_mean
 from blockml.evaluation.metrics import checked_weights
 
 if TYPE_CHECKING:
-    from blockml.evaluation.run import PageResult
+    from blockml.evaluation.page_results import PageResult
 
 __all__ = [
     "CONFIDENCES",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import UsageError, check_name
 from blockml.evaluation.bootstrap import bootstrap_mean
-from blockml.evaluation.run import (
+from blockml.evaluation.page_results import (
     PAGE_METRICS,
     PageResult,
     Seen,
@@ -46,8 +46,8 @@ class Mean(NamedTuple):
 class Evaluation:
     """Result of :func:`evaluate`.
 
-    Metrics are those of :data:`blockml.evaluation.run.PAGE_METRICS`; ``bag_f1``, the default, is the F1 of the words
-    of the extracted text against those of the gold, in any order.
+    Metrics are those of :data:`blockml.evaluation.page_results.PAGE_METRICS`; ``bag_f1``, the default, is the F1 of the
+    words of the extracted text against those of the gold, in any order.
     """
 
     model: str  #: Name and version of the model or extractor.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from blockml.extractors.extractor import Extractor, Plain, Traits
 from blockml.extractors.matrix import page_matrix
 from blockml.extractors.registry import EXTRACTORS, AnyModel, load, model_names, resolve, save, trained
-from blockml.extractors.trained import ParsedBy, TrainedExtractor
+from blockml.extractors.trained_extractor import ParsedBy, TrainedExtractor
 from blockml.page.lazy import imported_later as _imported_later
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from blockml.errors import ModelError, UnknownNameError, UsageError, check_type
 from blockml.extractors.extractor import Extractor, HasExtractor
 from blockml.extractors.methods import COMBINATIONS, METHODS, SITE_METHODS, Extractors
-from blockml.extractors.trained import TrainedExtractor
+from blockml.extractors.trained_extractor import TrainedExtractor
 from blockml.model import Model, load_model, save_model
 from blockml.text.words import lazy_pattern
 

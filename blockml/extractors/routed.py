@@ -17,7 +17,7 @@ from blockml.decision.decide import Decision
 from blockml.decision.prediction import Prediction
 from blockml.errors import ModelError, ModelFormatError, UsageError
 from blockml.extractors.extractor import Extractor, Traits
-from blockml.extractors.trained import TrainedExtractor
+from blockml.extractors.trained_extractor import TrainedExtractor
 from blockml.model import Model, load_model, save_model
 from blockml.page import Page
 from blockml.rules import ANY_SITE, AnyRules, page_matches, read_rules

@@ -15,7 +15,7 @@ import webencodings
 
 from blockml.archives.kinds import PAGES, is_page_of_folder, name_text, page_stem, split_compression
 from blockml.batch import find_inputs, read_items
-from blockml.batch.readers.units import Item
+from blockml.batch.readers.work_units import Item
 from blockml.datasets import open_dataset
 from blockml.datasets.folders import find_table, has_unfinished_labels, read_labels, write_labels
 from blockml.datasets.labelled import UNFINISHED_FLAG, Dataset, LabelledPage, html_files, page_from_row, read_page_file

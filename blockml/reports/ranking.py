@@ -8,7 +8,7 @@ from typing import Any
 
 from blockml.errors import UsageError
 from blockml.evaluation.comparison.result_tables import PREFERRED, TABLES_VERSION
-from blockml.evaluation.run import Seen
+from blockml.evaluation.page_results import Seen
 
 #: Kinds of systems, which figures and legends distinguish.
 SYSTEM_KINDS = ("own", "peer", "outputs")

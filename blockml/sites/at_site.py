@@ -17,7 +17,7 @@ from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
 from blockml.extractors.combinations import LEAST_SCORE, Combination, Member
 from blockml.extractors.extractor import Extractor
-from blockml.extractors.trained import ParsedBy
+from blockml.extractors.trained_extractor import ParsedBy
 from blockml.page import Page
 from blockml.parsing.limits import ParsingOptions
 from blockml.sites.template_methods import TextFrequency

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from blockml.batch import Inputs, read_items
-from blockml.batch.readers.units import Item
+from blockml.batch.readers.work_units import Item
 from blockml.datasets import TextGold
 from blockml.errors import InputError, UsageError, check_name
 from blockml.labelling.store import PageToLabel, in_own_folders, page_of_item

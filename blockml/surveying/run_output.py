@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from blockml.archives.compression import DAMAGED, bounded_lines, open_decompressed
 from blockml.archives.kinds import LINES, split_compression
 from blockml.batch.readers.json_lines import loads
-from blockml.batch.readers.units import printable
+from blockml.batch.readers.work_units import printable
 from blockml.datasets.labelled import site_of
 from blockml.errors import InputError, UsageError, needed
 from blockml.records import FAILURES, UNSURE

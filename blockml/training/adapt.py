@@ -27,7 +27,7 @@ from blockml.document.text import render_text
 from blockml.errors import BlockmlError, DatasetError, UsageError, check_name, check_type
 from blockml.evaluation.bootstrap import Difference, paired_difference
 from blockml.evaluation.metrics import bag_scores
-from blockml.evaluation.run import training_hashes
+from blockml.evaluation.page_results import training_hashes
 from blockml.extractors.matrix import page_matrix, uses_site
 from blockml.extractors.routed import Route, RouteTemplate, template_features, write_routed
 from blockml.features.page_matrix import PageMatrix

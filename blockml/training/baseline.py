@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from blockml.evaluation.bootstrap import MIN_DOCUMENTS, Difference, paired_difference
-from blockml.evaluation.run import evaluate_extractor
+from blockml.evaluation.page_results import evaluate_extractor
 from blockml.extractors import Extractor, TrainedExtractor
 from blockml.progress import ProgressCallback, ignore_progress
 from blockml.text.words import counted

@@ -16,7 +16,7 @@ from blockml.datasets import Dataset
 from blockml.datasets.gold import block_tokens
 from blockml.datasets.validation import content_hash, filtered
 from blockml.errors import BlockmlError, UsageError
-from blockml.evaluation.run import training_hashes
+from blockml.evaluation.page_results import training_hashes
 from blockml.extractors import trained
 from blockml.model import Model
 from blockml.parsing import parse

@@ -22,7 +22,7 @@ from blockml.datasets.gold import BlockLabels, Gold, block_tokens
 from blockml.datasets.validation import CheckedPage, check_page, content_hash
 from blockml.decision.policy import PolicyColumns
 from blockml.errors import DatasetError
-from blockml.evaluation.run import hash_labelled
+from blockml.evaluation.page_results import hash_labelled
 from blockml.extractors.matrix import page_matrix, uses_site
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_context import BlockAmounts

@@ -25,7 +25,7 @@ from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.datasets.folders import write_labels
 from blockml.evaluation.bootstrap import paired_difference
-from blockml.evaluation.run import evaluate_extractor
+from blockml.evaluation.page_results import evaluate_extractor
 from blockml.extractors import TrainedExtractor, trained
 from blockml.model import Model
 from blockml.page import Label

@@ -25,7 +25,7 @@ import blockml
 from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.evaluation import bag_scores, paired_difference
-from blockml.extractors.trained import TrainedExtractor
+from blockml.extractors.trained_extractor import TrainedExtractor
 from blockml.page import Page
 from blockml.parsing import Limits, build, parse
 from blockml.parsing.decoding import decode

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from blockml.cli.output import print_rows
 from blockml.datasets import Dataset, open_dataset
 from blockml.evaluation.bootstrap import bootstrap_mean
-from blockml.evaluation.run import evaluate_extractor
+from blockml.evaluation.page_results import evaluate_extractor
 from blockml.extractors import TrainedExtractor, trained
 from blockml.extractors.matrix import page_matrix
 from blockml.model import Model

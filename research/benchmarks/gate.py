@@ -18,7 +18,7 @@ from typing import Any
 from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import BlockmlError, UsageError
-from blockml.evaluation.run import evaluate_extractor, summarise
+from blockml.evaluation.page_results import evaluate_extractor, summarise
 from blockml.extractors import EXTRACTORS, model_names, resolve
 from blockml.storage.atomic import atomic_write
 

@@ -19,7 +19,7 @@ import blockml
 from blockml.datasets import open_dataset
 from blockml.extractors import Extractor
 from blockml.extractors.matrix import page_matrix
-from blockml.extractors.trained import TrainedExtractor
+from blockml.extractors.trained_extractor import TrainedExtractor
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_matrix import page_context
 from blockml.predictors.base import log_odds

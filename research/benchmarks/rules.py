@@ -40,7 +40,7 @@ from blockml.extractors.routed import RulesExtractor
 from blockml.rules import AnyRules, compile_selector
 from blockml.text.addresses import split_host
 from blockml.training.adapt import adapt
-from blockml.training.rules import learn_rules
+from blockml.training.rule_learning import learn_rules
 
 #: Data sets with several pages of a site.
 DATASETS = ("cleanportaleval", "l3s-gn1", "dragnet-2012", "ir-research-big9-chaos", "cleaneval", "wcxb")

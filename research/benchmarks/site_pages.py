@@ -22,7 +22,7 @@ from blockml.cli.output import note, print_rows
 from blockml.datasets import Dataset, LabelledPage, open_dataset
 from blockml.document.text import render_text
 from blockml.evaluation import bag_scores, bootstrap_mean, paired_difference
-from blockml.evaluation.run import PageResult, evaluate_extractor
+from blockml.evaluation.page_results import PageResult, evaluate_extractor
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, resolve
 from blockml.features import feature_set

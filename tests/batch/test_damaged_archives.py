@@ -28,8 +28,7 @@ from blockml.batch import (
     predict_to_stream,
     read_items,
 )
-from blockml.batch.readers import Reading
-from blockml.batch.readers import warc as warc_reader
+from blockml.batch.readers import Reading, web_archives
 from blockml.extractors import Plain
 
 pytestmark = pytest.mark.exhaustive
@@ -113,8 +112,8 @@ def rows(items: Iterator[Item]) -> list[tuple[str, str | None, str]]:
 @pytest.fixture
 def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     """Split files into ranges of two or three records."""
-    monkeypatch.setattr(warc_reader, "_RANGE_BYTES", 700)
-    monkeypatch.setattr(warc_reader, "_COMPRESSION", 2)
+    monkeypatch.setattr(web_archives, "_RANGE_BYTES", 700)
+    monkeypatch.setattr(web_archives, "_COMPRESSION", 2)
 
 
 @pytest.mark.usefixtures("small_ranges")
@@ -137,7 +136,7 @@ def test_every_reader_gives_the_pages_of_a_damaged_file(
         assert by_engine == list(predict_items(read_items(inputs), Plain(), extractor.options, isolation="none"))
         assert [(row["id"], row["url"]) for row in by_engine] == [row[:2] for row in expected]
         with monkeypatch.context() as patch:
-            patch.setattr(warc_reader, "_RANGE_BYTES", 1 << 20)
+            patch.setattr(web_archives, "_RANGE_BYTES", 1 << 20)
             assert rows(read_items(inputs)) == expected
         pages = [text for _, _, text in expected if not text.startswith("damaged")]
         assert len(pages) == len(set(pages)) or kind == "repeat"

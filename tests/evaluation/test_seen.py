@@ -13,7 +13,7 @@ import blockml
 from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.evaluation import Seen, find_seen
-from blockml.evaluation.run import page_hashes, training_records
+from blockml.evaluation.page_results import page_hashes, training_records
 from blockml.extractors import Plain, Route, TrainedExtractor, write_routed
 from blockml.model import Model, load_model, save_model
 from blockml.model.card import render_card

@@ -16,7 +16,7 @@ from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset
 from blockml.errors import UsageError
 from blockml.evaluation import Difference
-from blockml.evaluation.run import page_hashes
+from blockml.evaluation.page_results import page_hashes
 from blockml.extractors import TrainedExtractor
 from blockml.model import Model
 from blockml.training.adapt import adapt

@@ -13,7 +13,7 @@ import pytest
 from blockml.datasets import Dataset, Gold, LabelledPage, open_dataset
 from blockml.datasets.validation import filtered
 from blockml.errors import UsageError
-from blockml.evaluation.run import training_hashes
+from blockml.evaluation.page_results import training_hashes
 from blockml.training.block_types import block_type_rows, select_rows
 from blockml.training.prepare import prepare_data
 from blockml.training.recipes import recipe

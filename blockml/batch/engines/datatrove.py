@@ -12,7 +12,7 @@ from typing import Any
 from blockml.batch.batch_extractor import BatchExtractor
 from blockml.batch.outputs import arrow_row
 from blockml.batch.readers import Inputs, Reading, RecordFields, find_inputs
-from blockml.batch.readers.units import Item
+from blockml.batch.readers.work_units import Item
 from blockml.errors import UsageError, needed
 from blockml.parsing.decoding import decode
 

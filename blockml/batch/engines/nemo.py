@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from blockml.batch.batch_extractor import BatchExtractor
-from blockml.batch.readers.units import Item
+from blockml.batch.readers.work_units import Item
 
 __all__ = ["HtmlExtractor"]
 

@@ -30,8 +30,8 @@ from blockml.archives.kinds import (
     split_compression,
 )
 from blockml.batch.readers.page_files import PageFile, file_size, labelled_page, page_file, page_units
-from blockml.batch.readers.units import MANIFEST, PARTS_SUFFIX, Item, Items, Reading, RecordFields, Unit, in_units
-from blockml.batch.readers.warc import WarcRange, without_overlap
+from blockml.batch.readers.web_archives import WarcRange, without_overlap
+from blockml.batch.readers.work_units import MANIFEST, PARTS_SUFFIX, Item, Items, Reading, RecordFields, Unit, in_units
 from blockml.errors import DatasetError, InputError, UsageError
 from blockml.text.addresses import split_host
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from blockml import _kernel
 from blockml.archives.compression import DAMAGED, bounded_lines, compression_of, goes_on, open_decompressed
 from blockml.archives.kinds import name_text
-from blockml.batch.readers.units import UNIT_BYTES, UNIT_PAGES, Item, Reading, RecordFields, Unit, printable
+from blockml.batch.readers.work_units import UNIT_BYTES, UNIT_PAGES, Item, Reading, RecordFields, Unit, printable
 from blockml.text.addresses import split_host
 
 __all__ = ["LineBlock", "LineRange", "line_units", "loads", "page_of", "piped_lines"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from blockml.archives.bundles import Files, tar_members, zip_members
 from blockml.archives.compression import DAMAGED, compression_of, open_decompressed
 from blockml.archives.kinds import is_page_of_folder, name_text, page_stem, split_compression
-from blockml.batch.readers.units import Item, Items, Reading, RecordFields, in_groups, in_units, printable
+from blockml.batch.readers.work_units import Item, Items, Reading, RecordFields, in_groups, in_units, printable
 from blockml.errors import BlockmlError, InputError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blockml.archives.kinds import name_text
-from blockml.batch.readers.units import Item, Items, Reading, RecordFields, in_units, printable
+from blockml.batch.readers.work_units import Item, Items, Reading, RecordFields, in_units, printable
 from blockml.datasets.labelled import site_of
 from blockml.datasets.labelled_tables import page_columns
 from blockml.datasets.sources import TableRow, is_empty, page_content, page_path, table_rows

@@ -28,7 +28,7 @@ from blockml.evaluation.comparison.means import (
     worst_rows,
 )
 from blockml.evaluation.comparison.reference import PageScore
-from blockml.evaluation.run import Seen
+from blockml.evaluation.page_results import Seen
 from blockml.storage.atomic import atomic_write
 
 #: Ranking metrics in order of preference: the first that the gold of a data set supports is used.
@@ -90,7 +90,7 @@ def build_tables(
         Page scores by data set and system, in the order of the tables. A system need not have run on every data set.
     runs
         Facts about each run, by data set and system; every key is optional: ``kind``, ``version``, ``parameters``,
-        ``seen`` (the fields of :class:`~blockml.evaluation.run.Seen`), ``peak_megabytes``, ``created`` (ISO date).
+        ``seen`` (the fields of :class:`~blockml.evaluation.Seen`), ``peak_megabytes``, ``created`` (ISO date).
     datasets
         ``licence``, ``attribution`` and ``checksum`` by data set.
     missing_systems
@@ -111,7 +111,7 @@ def build_tables(
             Name to ``title`` and ``better`` (``high`` or ``low``).
         ``datasets``, ``systems``
             Facts about each. ``seen`` of a system has, by data set, the fields of
-            :class:`~blockml.evaluation.run.Seen`; ``in_sample`` lists the data sets of which it has seen more than
+            :class:`~blockml.evaluation.Seen`; ``in_sample`` lists the data sets of which it has seen more than
             :data:`MAX_SEEN` of the pages, and on which it is not ranked.
         ``means``
             Mean, interval and number of pages by data set, system, metric and slice. Kinds of slices are those of

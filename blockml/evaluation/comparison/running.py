@@ -22,7 +22,7 @@ from blockml.evaluation.comparison.result_store import PageSample, Store
 from blockml.evaluation.comparison.result_tables import build_tables, write_tables
 from blockml.evaluation.comparison.systems import Chosen, System, check_ids, read_outputs, scoring_fingerprint
 from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
-from blockml.evaluation.run import Seen, find_seen, page_hashes
+from blockml.evaluation.page_results import Seen, find_seen, page_hashes
 from blockml.model.training_hashes import PageHashes
 from blockml.parsing.limits import ParsingOptions
 from blockml.progress import ProgressCallback, ignore_progress, tracked
@@ -135,11 +135,11 @@ def run_system(
     """Run a system on a data set and store its outputs, unless current outputs are stored already.
 
     Outputs are current if they are undamaged and the system, version, parameters, pages and time limit are unchanged.
-    ``hashes`` are those of the pages, from :func:`~blockml.evaluation.run.page_hashes`; other parameters and errors
-    are those of :func:`compare_systems`, which handles :class:`CannotRunError`. Returns the description of the outputs:
-    ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``, ``pages``, ``timeout``, ``seen``,
-    ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``, ``sha256``. Memory is that of the whole
-    worker, including Python and blockml, which reads the pages.
+    ``hashes`` are those of the pages, from :func:`~blockml.evaluation.page_results.page_hashes`; other parameters and
+    errors are those of :func:`compare_systems`, which handles :class:`CannotRunError`. Returns the description of the
+    outputs: ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``, ``pages``, ``timeout``,
+    ``seen``, ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``, ``sha256``. Memory is that of the
+    whole worker, including Python and blockml, which reads the pages.
     """
     name, dataset = system.name, sample.dataset.name
     wanted = {

@@ -27,12 +27,12 @@ import blockml
 from blockml.datasets import LabelledPage
 from blockml.datasets.sources import is_table, table_rows
 from blockml.errors import DatasetError, UnknownNameError, UsageError, install_hint
-from blockml.evaluation.run import Trained, training_records
+from blockml.evaluation.page_results import Trained, training_records
 from blockml.extract import extract
 from blockml.extractors import EXTRACTORS, Extractor, Plain, TrainedExtractor, model_names, resolve
 from blockml.extractors.extractor import HasExtractor
 from blockml.extractors.registry import load
-from blockml.extractors.trained import ParsedBy
+from blockml.extractors.trained_extractor import ParsedBy
 from blockml.model import Model, model_digest
 from blockml.parsing.limits import ParsingOptions
 from blockml.sites.fitting import fit_to_site

@@ -19,12 +19,12 @@ from typing import cast
 from blockml.batch.packing import Piece, Records
 from blockml.batch.page_records import PageRecord, RecordMaker
 from blockml.batch.pool import WorkerError, WorkerPool
-from blockml.batch.readers.units import Item, Items
+from blockml.batch.readers.work_units import Item, Items
 from blockml.batch.worker import MOST_MEMORY, Guard, Setup
 from blockml.datasets import LabelledPage
 from blockml.errors import BlockmlError, UsageError
 from blockml.evaluation.comparison.systems import Run, System, SystemOutput
-from blockml.evaluation.run import peak_megabytes
+from blockml.evaluation.page_results import peak_megabytes
 from blockml.parsing.decoding import decode
 from blockml.records import TIMEOUT
 from blockml.sites.fitting import MAX_SITE_PAGES, group_by_site

@@ -1,6 +1,5 @@
 """Cluster pages by template, from a distance matrix or from sets of page features."""
 
-from blockml.templates.clustering.k_medoids import MedoidRun, MedoidRuns, k_medoids, k_medoids_runs
 from blockml.templates.clustering.linkage import (
     PRESETS,
     Clustering,
@@ -15,8 +14,9 @@ from blockml.templates.clustering.linkage import (
     silhouette_threshold,
     single_linkage,
 )
-from blockml.templates.clustering.mds import Embedding, mds
-from blockml.templates.clustering.minhash_linkage import minhash_linkage
+from blockml.templates.clustering.medoids import MedoidRun, MedoidRuns, k_medoids, k_medoids_runs
+from blockml.templates.clustering.minhash import minhash_linkage
+from blockml.templates.clustering.multidimensional_scaling import Embedding, mds
 
 __all__ = [
     "PRESETS", "Clustering", "DistanceHistogram", "Embedding", "MedoidRun", "MedoidRuns", "Subclusters",

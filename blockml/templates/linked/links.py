@@ -48,7 +48,7 @@ class Link(NamedTuple):
     node: int  #: Index of the first element with this link
 
 
-def links(
+def find_links(
     page: Page,
     source: PageSource | None = None,
     *,
@@ -81,9 +81,9 @@ def links(
     --------
     >>> import blockml
     >>> page = blockml.parse("<a href=b>b</a> <a href=#top>up</a> <a href=//x.net>x</a>", url="http://ex.org/a")
-    >>> links(page)
+    >>> find_links(page)
     (Link(url='http://ex.org/b', node=3),)
-    >>> [link.url for link in links(page, same_site=False)]
+    >>> [link.url for link in find_links(page, same_site=False)]
     ['http://ex.org/b', 'http://x.net/']
     """
     own = names_of(page, source)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from blockml.errors import check_name
 from blockml.page import Nodes, Page
 from blockml.page.subtrees import subtree_sums, text_lengths
-from blockml.templates.linked.links import Link, PageSource, base_url, host_of, join, links
+from blockml.templates.linked.links import Link, PageSource, base_url, find_links, host_of, join
 
 #: Weights of the terms (public successor of the implementation of Alarte et al. 2014; the measures are our choice).
 WEIGHTS: Mapping[str, float] = MappingProxyType(
@@ -107,7 +107,7 @@ def find_menu(page: Page, *, method: str = "weighted", source: PageSource | None
         nodes, least = page.nodes, _GROWTH * scored.scores[node]
         while (parent := int(nodes.parent[node])) >= 0 and scored.scores[parent] >= least:
             node = parent
-    return Menu(node, links(page, source, within=node, frames=False), float(scored.scores[node]))
+    return Menu(node, find_links(page, source, within=node, frames=False), float(scored.scores[node]))
 
 
 def menu_candidates(page: Page, *, method: str = "weighted", limit: int = 10) -> tuple[Candidate, ...]:
@@ -254,7 +254,7 @@ def ordered(
     page
         The page.
     links
-        Its links, from :func:`~blockml.templates.linked.links.links`.
+        Its links, from :func:`~blockml.templates.linked.links.find_links`.
     order
         ``document``: document order (Alarte et al. 2014). ``hierarchy``: first links within the page's own directory,
         by depth, then those one directory up, and so on; within a level always the link whose nearest link chosen
@@ -266,9 +266,9 @@ def ordered(
     Examples
     --------
     >>> import blockml
-    >>> from blockml.templates.linked.links import links
+    >>> from blockml.templates.linked.links import find_links
     >>> page = blockml.parse("<a href=/x/y>1</a><a href=../c>2</a><a href=d>3</a>", url="http://ex.org/a/b/")
-    >>> [link.url for link in ordered(page, links(page), "hierarchy")]
+    >>> [link.url for link in ordered(page, find_links(page), "hierarchy")]
     ['http://ex.org/a/b/d', 'http://ex.org/a/c', 'http://ex.org/x/y']
     """
     check_name("order of links", order, ORDERS)

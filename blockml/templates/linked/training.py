@@ -17,7 +17,7 @@ from blockml.errors import UsageError, check_name
 from blockml.page import Page
 from blockml.templates.clustering import auto_threshold, single_linkage
 from blockml.templates.distances import METRICS, distance_matrix
-from blockml.templates.linked.links import Link, PageSource, host_of, links, names_of
+from blockml.templates.linked.links import Link, PageSource, find_links, host_of, names_of
 from blockml.templates.linked.menus import ordered
 from blockml.text.words import counted
 
@@ -81,7 +81,7 @@ def training_set(
     order
         Order of following links; see :func:`~blockml.templates.linked.menus.ordered`.
     same_site, pages_only
-        Filters of links; see :func:`~blockml.templates.linked.links.links`.
+        Filters of links; see :func:`~blockml.templates.linked.links.find_links`.
     metric
         Distance, a name of :data:`~blockml.templates.distances.METRICS`. ``cp`` is the fastest of three that performed
         equally well (Gottron 2008).
@@ -109,7 +109,7 @@ def training_set(
     if threshold is not None and not threshold >= 0:
         raise UsageError(f"threshold must be a non-negative distance, got {threshold}")
     check_name("metric", metric, METRICS)
-    reach = ordered(key, links(key, source, same_site=same_site, pages_only=pages_only), order, source)
+    reach = ordered(key, find_links(key, source, same_site=same_site, pages_only=pages_only), order, source)
     others, n_loaded, failed = _load(key, source, reach, max_pages)
     loaded = (key, *others)
     labels, how = np.zeros(len(loaded), dtype=np.int32), "none" if threshold is None else "given"
@@ -207,7 +207,7 @@ def find_subdigraph(
     max_loads
         Maximum number of links followed, including failures (our choice).
     same_site, pages_only
-        Filters of links; see :func:`~blockml.templates.linked.links.links`.
+        Filters of links; see :func:`~blockml.templates.linked.links.find_links`.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def find_subdigraph(
         raise UsageError(f"n, the number of mutually linked pages, must be at least 1, got {n}")
     if max_loads < 0:
         raise UsageError(f"max_loads, the number of links followed, must be at least 0, got {max_loads}")
-    found = links(key, source, same_site=same_site, pages_only=pages_only)
+    found = find_links(key, source, same_site=same_site, pages_only=pages_only)
     reach = ordered(key, found, order, source)
     graph = _Graph(key, source, same_site=same_site)
     best: list[int] = []
@@ -302,7 +302,7 @@ class _Graph:
             self.pages.append(page)
             self.requested.append(url)
             self._names.append(set())
-            self._targets.append({link.url for link in links(page, self._source, same_site=False)})
+            self._targets.append({link.url for link in find_links(page, self._source, same_site=False)})
             self._mutual.append(0)
         self.numbers.update(dict.fromkeys(names, number))
         if number is not None:

@@ -39,7 +39,7 @@ TIMED = (
     ("blockml.parsing", "decode", "decode"),
     ("blockml.parsing", "build", PARSE),
     ("blockml.parsing", "segment", "segment"),
-    ("blockml.extractors.trained", "page_matrix", PUT_TOGETHER),
+    ("blockml.extractors.trained_extractor", "page_matrix", PUT_TOGETHER),
     ("blockml.predictors.tree_ensemble", "TreeEnsemble.log_odds", "trees"),
     ("blockml.predictors.tree_ensemble", "MeanTrees.probabilities", "trees"),
     ("blockml.features.page_matrix", "ancestor_words", "ancestor words"),

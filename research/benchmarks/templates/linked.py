@@ -13,7 +13,7 @@ import joblib
 
 from blockml.datasets import LabelledPage, open_dataset
 from blockml.page import Page
-from blockml.templates.linked import ORDERS, PageSource, find_menu, find_subdigraph, links, ordered, training_set
+from blockml.templates.linked import ORDERS, PageSource, find_links, find_menu, find_subdigraph, ordered, training_set
 from blockml.templates.linked.folder import FolderSource, open_source
 from research.benchmarks.templates.common import Row, average, layout_of, stratified, table
 
@@ -60,7 +60,7 @@ def linked_site(folder: Path, site: str, layouts: Mapping[str, str], n_keys: int
             row = {**of, "order": order, "size": len(digraph.pages), "loaded": digraph.n_loaded}
             row |= {"complete": digraph.complete, "links": digraph.n_links, "same_layout": mean(same) if same else None}
             row |= {"menu": find_menu(key, source=source) is not None}
-            reach = ordered(key, links(key, source), order, source)
+            reach = ordered(key, find_links(key, source), order, source)
             places = [i for i, link in enumerate(reach) if layout.get(link.url) == names[place]]
             # The key page counts as loaded.
             row["until"] = places[SAME_LAYOUT - 1] + 2 if len(places) >= SAME_LAYOUT else None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.templates.clustering import mds
-from blockml.templates.clustering.mds import monotone_fit, stress
+from blockml.templates.clustering.multidimensional_scaling import monotone_fit, stress
 from tests.templates.clustering.made import UNUSABLE, groups_apart, matrices, plane
 
 pytestmark = pytest.mark.exhaustive

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from blockml.errors import MissingExtraError, UsageError
 from blockml.evaluation import rand
 from blockml.templates.clustering import minhash_linkage, single_linkage
-from blockml.templates.clustering.minhash_linkage import least_jaccard
+from blockml.templates.clustering.minhash import least_jaccard
 
 Sets = list[NDArray[np.uint64]]
 

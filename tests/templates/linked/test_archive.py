@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import InputError, MissingExtraError, UsageError
-from blockml.templates.linked import ArchiveSource, links, open_source
+from blockml.templates.linked import ArchiveSource, find_links, open_source
 
 A, B, C = (f"http://a.example/{name}" for name in "abc")
 
@@ -229,7 +229,7 @@ def test_redirects_lead_to_the_page(tmp_path: Path) -> None:
     assert (page.url, page.title) == (A, A)
     start = source.get(C)
     assert start is not None
-    assert [link.url for link in links(start, source)] == [A]
+    assert [link.url for link in find_links(start, source)] == [A]
     assert source.get("http://a.example/lost") is None
 
 

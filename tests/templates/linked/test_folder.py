@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import InputError, UnknownNameError, UsageError
-from blockml.templates.linked import ArchiveSource, FolderSource, links, normalise, open_source
+from blockml.templates.linked import ArchiveSource, FolderSource, find_links, normalise, open_source
 
 DATA = Path(__file__).parents[3] / "data" / "sites"
 BASE = "http://folder.invalid/"
@@ -123,7 +123,7 @@ def test_links_resolve_to_one_url_for_each_page(tmp_path: Path) -> None:
     source = FolderSource(folder, base="http://ex.org/")
     page = source.get("http://ex.org/")
     assert page is not None
-    assert [link.url for link in links(page, source)] == [
+    assert [link.url for link in find_links(page, source)] == [
         "http://ex.org/docs/index.html",
         "http://ex.org/docs/a%20b.html",
     ]
@@ -383,7 +383,7 @@ def test_links_of_a_real_site_are_those_of_its_map(corpora: Path, site: str) -> 
     for row in rows[::6]:
         page = source.get(source.url_of(row["id"]))
         assert page is not None
-        found = {link.url for link in links(page, source)}
+        found = {link.url for link in find_links(page, source)}
         assert found == {source.url_of(target) for target in row["links"]}
 
 
@@ -402,7 +402,7 @@ def test_synthetic_pages_link_to_the_pages_in_their_meta() -> None:
         page = source.get(url)
         assert page is not None
         assert page.title.startswith(meta["title"]) or meta["title"] in page.title
-        found = {link.url for link in links(page, source, same_site=False)}
+        found = {link.url for link in find_links(page, source, same_site=False)}
         assert found == {source.url_of(target) for target in meta["links"]}
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.errors import UnknownNameError
-from blockml.templates.linked import ORDERS, links, ordered
+from blockml.templates.linked import ORDERS, find_links, ordered
 from blockml.templates.linked.menus import farthest_first
 from tests.strategies import messy_html, path_of
 from tests.templates.linked.sites import DictSource
@@ -20,7 +20,7 @@ URL = "http://example.org/a/b/key.html"
 def order_of(html: str, order: str, url: str = URL) -> list[str]:
     """Return the paths of a page's links in an order."""
     page = blockml.parse(html, url=url)
-    return [link.url.removeprefix("http://example.org") for link in ordered(page, links(page), order)]
+    return [link.url.removeprefix("http://example.org") for link in ordered(page, find_links(page), order)]
 
 
 def anchors(*hrefs: str) -> str:
@@ -106,7 +106,7 @@ def test_menu_order_asks_the_source() -> None:
             return f"http://example.org/renamed/{href}"
 
     source = Renamed({})
-    found = ordered(page, links(page, source), "menu", source)
+    found = ordered(page, find_links(page, source), "menu", source)
     assert [link.url[-1] for link in found] == ["1", "2", "0"]
 
 
@@ -114,7 +114,7 @@ def test_menu_order_asks_the_source() -> None:
 def test_orders_lose_nothing(html: str) -> None:
     """Every order is a permutation of the links."""
     page = blockml.parse(html, url=URL)
-    found = links(page, same_site=False)
+    found = find_links(page, same_site=False)
     for order in ORDERS:
         assert sorted(ordered(page, found, order)) == sorted(found)
         shuffled = [found[i] for i in np.random.default_rng(0).permutation(len(found))]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import blockml
 from blockml.page import Page
-from blockml.templates.linked import PageSource, is_page, links, normalise, resolve_link
+from blockml.templates.linked import PageSource, find_links, is_page, normalise, resolve_link
 from blockml.templates.linked.links import names_of
 from tests.strategies import messy_html
 
@@ -20,7 +20,7 @@ def urls_of(
 ) -> list[str]:
     """Return the URLs of the links of a page."""
     page = blockml.parse(html, url=url)
-    return [link.url for link in links(page, same_site=same_site, pages_only=pages_only, frames=frames)]
+    return [link.url for link in find_links(page, same_site=same_site, pages_only=pages_only, frames=frames)]
 
 
 def test_me_11_1_links() -> None:
@@ -35,7 +35,7 @@ def test_me_11_1_links() -> None:
 def test_first_element_with_a_url_counts() -> None:
     """A link's node is the first element with its URL, whatever the element."""
     page = blockml.parse("<map><area href=/x></map><p><a href=/y>y</a><a href='/x#1'>x</a><a>no</a></p>", url=URL)
-    assert [(link.url, page.nodes.name(link.node)) for link in links(page)] == [
+    assert [(link.url, page.nodes.name(link.node)) for link in find_links(page)] == [
         ("http://example.org/x", "area"),
         ("http://example.org/y", "a"),
     ]
@@ -57,8 +57,8 @@ def test_links_below_an_element() -> None:
     page = blockml.parse("<a href=x>x</a><ul><li><a href=y>y</a></ul><a href=z>z</a>", url=URL)
     ul = page.nodes.find("/html/body/ul")
     assert ul is not None
-    assert [link.url[-1] for link in links(page, within=ul)] == ["y"]
-    assert [link.url[-1] for link in links(page, within=links(page)[2].node)] == ["z"]
+    assert [link.url[-1] for link in find_links(page, within=ul)] == ["y"]
+    assert [link.url[-1] for link in find_links(page, within=find_links(page)[2].node)] == ["z"]
 
 
 def test_site_of_a_page_without_url() -> None:
@@ -87,7 +87,7 @@ def test_source_resolves() -> None:
     page = blockml.parse(
         "<a href=one>1</a><a href=one>1</a><a href=uno>1</a><a href=self>0</a><a href=x>x</a>", url="key.html"
     )
-    assert [link.url for link in links(page, Paths())] == ["1"]
+    assert [link.url for link in find_links(page, Paths())] == ["1"]
     assert sorted(asked) == ["key.html", "one", "self", "uno", "x"]
     assert names_of(page, Paths()) == {"key.html", "0"}
 
@@ -120,5 +120,5 @@ def test_links_of_any_page(html: str, url: str | None) -> None:
         target = resolve_link(page, page.nodes.attributes[node].get(attribute, "mailto:"))
         if target not in {None, url}:
             expected.setdefault(str(target), node)
-    assert dict(links(page, same_site=False)) == expected
-    assert [link.node for link in links(page, same_site=False)] == sorted(expected.values())
+    assert dict(find_links(page, same_site=False)) == expected
+    assert [link.node for link in find_links(page, same_site=False)] == sorted(expected.values())

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blockml.datasets import open_dataset
 from blockml.errors import DatasetError
 from blockml.evaluation import evaluate_extractor, summarise
-from blockml.evaluation.run import PAGE_METRICS
+from blockml.evaluation.page_results import PAGE_METRICS
 from blockml.extractors import Plain
 from blockml.page import Page
 

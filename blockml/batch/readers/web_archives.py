@@ -14,7 +14,7 @@ from typing import BinaryIO
 from blockml.archives.compression import compression_of, open_decompressed
 from blockml.archives.kinds import name_text
 from blockml.archives.warc import Capture, arc_captures, is_zipped, next_record, piped_captures, warc_captures
-from blockml.batch.readers.units import Item, Items, Reading, RecordFields, Unit, in_units, printable
+from blockml.batch.readers.work_units import Item, Items, Reading, RecordFields, Unit, in_units, printable
 from blockml.text.addresses import split_host
 
 __all__ = ["WarcRange", "arc_units", "piped_warc", "warc_units", "without_overlap"]
