@@ -15,7 +15,7 @@ import pytest
 
 import blockml
 from blockml import extract
-from blockml.batch import BatchExtractor, Item, PageExtractor, predict_items, predict_to_stream
+from blockml.batch import BatchExtractor, Item, Options, PageExtractor, predict_items, predict_to_stream
 from blockml.cli import main
 from blockml.cli.arguments import chosen_options
 from blockml.cli.extracting import add_extract, add_view
@@ -23,7 +23,7 @@ from blockml.cli.predicting import add_predict
 from blockml.errors import UsageError
 from blockml.extract import extract_page
 from blockml.extractors import resolve
-from blockml.options import Options, flags
+from blockml.options import flags
 from blockml.parsing import Limits
 
 PAGE = "data/pages/short-article/page.html"

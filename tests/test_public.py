@@ -58,6 +58,10 @@ def listed(tree: ast.Module) -> list[str] | None:
     return None
 
 
+#: Public names of each package, by its folder.
+ENTRIES = {path.parent: listed(TREES[path]) or [] for path in MODULES if path.name == "__init__.py"}
+
+
 def top_level(tree: ast.Module) -> set[str]:
     """Return the names that a module's statements bind."""
     names: set[str] = set()
@@ -138,9 +142,20 @@ def test_a_module_is_found_by_its_name() -> None:
     """No two modules have the same name, and no name in the entry of a package hides a module of it."""
     names = Counter(path.stem for path in MODULES)
     assert {name for name, count in names.items() if count > 1} == SHARED_NAMES
-    entries = {path.parent: listed(TREES[path]) or [] for path in MODULES if path.name == "__init__.py"}
-    hidden = {str(path.relative_to(PACKAGE)) for path in MODULES if path.stem in entries[path.parent]}
+    hidden = {str(path.relative_to(PACKAGE)) for path in MODULES if path.stem in ENTRIES[path.parent]}
     assert hidden == {"extract.py"}  # the module of the first function that users meet
+
+
+def test_tests_import_from_entries() -> None:
+    """Tests and tools import a name from the entry of its package if it is there, so that modules can be moved."""
+    statement = re.compile(r"^ *from (blockml\.[\w.]+) import (\([^)]*|[^\n(]*)", re.MULTILINE)
+    wrong = []
+    for path in [*Path(__file__).parent.rglob("*.py"), *(PACKAGE.parent / "tools").rglob("*.py")]:
+        for module, names in statement.findall(path.read_text(encoding="utf-8")):
+            place = PACKAGE.parent.joinpath(*module.split("."))
+            public = set[str]() if place in ENTRIES else {*ENTRIES[place.parent]} - {*INTERFACES}
+            wrong += [f"{path.name}: {module}.{name}" for name in re.findall(r"\w+", names) if name in public]
+    assert wrong == []
 
 
 def imports(tree: ast.Module) -> set[str]:

@@ -22,8 +22,7 @@ import blockml
 from blockml.batch import find_inputs
 from blockml.labelling.store import LabelStore, labelled_pages
 from blockml.page import Label, Page
-from blockml.surveying.choice import choose_pages, chosen_pages
-from blockml.surveying.run_output import RunOutput
+from blockml.surveying import RunOutput, choose_pages, chosen_pages
 
 SITES = Path(__file__).resolve().parents[1] / "data" / "sites"
 _CONTENT, _ASIDE = ("article", "main"), ("nav", "aside", "footer", "header", "form")

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import blockml
-from blockml.datasets.folders import read_labels
-from blockml.evaluation.metrics import bag_scores
+from blockml.datasets import read_labels
+from blockml.evaluation import bag_scores
 from blockml.extract import extract_page
 from blockml.extractors import resolve, trained
 from blockml.features import feature_set

@@ -30,9 +30,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from blockml.datasets.folders import write_labels
-from blockml.datasets.gold import IGNORE, RunGold
-from blockml.datasets.labelled import Dataset, page_from_row
+from blockml.datasets import Dataset, RunGold, write_labels
+from blockml.datasets.gold import IGNORE
+from blockml.datasets.labelled import page_from_row
 from blockml.errors import DatasetError
 from blockml.page import Label, Page
 from blockml.parsing import parse

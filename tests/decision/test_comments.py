@@ -14,8 +14,7 @@ from blockml.decision import DecisionPolicy, Prediction
 from blockml.decision.comments import CommentLimits, consistent_labels, is_forum, readers_comments, remove_comments
 from blockml.decision.decide import decide
 from blockml.decision.prediction import Draft
-from blockml.extractors import trained
-from blockml.extractors.matrix import page_matrix
+from blockml.extractors import page_matrix, trained
 from blockml.features import PageMatrix
 from blockml.page import Label, Reason
 from blockml.predictors import BlockTypes

@@ -8,7 +8,7 @@ import pytest
 import blockml
 from blockml.decision import DecisionPolicy, Prediction
 from blockml.decision.decide import decide
-from blockml.extractors.matrix import page_matrix
+from blockml.extractors import page_matrix
 from blockml.page import Reason
 
 STORY = "Cats rule the world, and nobody has ever asked them whether they like it at all."

@@ -11,7 +11,7 @@ import blockml
 from blockml.decision import DecisionPolicy, Prediction, with_threshold
 from blockml.decision.decide import decide
 from blockml.decision.declared import declares_article, has_running_text, recipe_lines, summary_line
-from blockml.extractors.matrix import page_matrix
+from blockml.extractors import page_matrix
 from blockml.features.page_context import PageContext
 from blockml.page import Reason
 from tests.models import page_without_columns

@@ -9,7 +9,7 @@ import blockml
 from blockml.decision import DecisionPolicy, Prediction
 from blockml.decision.decide import decide
 from blockml.decision.declared import is_form
-from blockml.extractors.matrix import page_matrix
+from blockml.extractors import page_matrix
 from blockml.page import Reason
 
 POLICY = DecisionPolicy(rule="expected_f1", min_content_words=40, form_best_probability=0.7)

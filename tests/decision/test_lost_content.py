@@ -12,8 +12,7 @@ from blockml.datasets import open_dataset
 from blockml.decision.decide import decide
 from blockml.document.text import render_text
 from blockml.evaluation import bag_scores
-from blockml.extractors import trained
-from blockml.extractors.matrix import page_matrix
+from blockml.extractors import page_matrix, trained
 from blockml.model import score_page
 from blockml.parsing import parse
 

@@ -17,7 +17,7 @@ from blockml.decision.prediction import Draft
 from blockml.decision.remarks import completed_remark, cut_remark
 from blockml.decision.rules import UNITS, apply_in_order
 from blockml.decision.units import mean_over_units, pooled_units
-from blockml.extractors.matrix import page_matrix
+from blockml.extractors import page_matrix
 from blockml.features.page_context import PageContext
 from blockml.outline import Outline
 from blockml.page import Reason

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import blockml
-from blockml.batch import BatchExtractor, Item, predict_items
+from blockml.batch import BatchExtractor, Item, Options, predict_items
 from blockml.errors import UnknownNameError, UsageError
 from blockml.extractors import resolve
-from blockml.options import Options
 from blockml.page import Extraction
 
 DATA = sorted((Path(__file__).parents[2] / "data" / "pages").glob("*/page.html"))

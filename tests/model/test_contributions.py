@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import blockml
-from blockml.extractors.matrix import page_matrix
+from blockml.extractors import page_matrix
 from blockml.model.contributions import CORRECTION, contributions
 from blockml.predictors import Correction
 from blockml.predictors.base import log_odds

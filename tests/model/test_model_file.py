@@ -31,7 +31,7 @@ from blockml.model.model_file import MODEL_FORMAT
 from blockml.page import Label
 from blockml.predictors import MLP, BlockTypes, Predictor, TreeEnsemble
 from blockml.predictors.tree_ensemble import Trees
-from blockml.templates.site import SiteTemplate
+from blockml.templates import SiteTemplate
 from blockml.training.mlp_fit import MLPOptions, TrainingPages, fit_mlp
 from tests.models import scores_of, small_model, small_trees
 

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 import blockml
-from blockml.batch import BatchExtractor
+from blockml.batch import BatchExtractor, Options
 from blockml.cli import main
 from blockml.errors import BlockmlError, InputError, UsageError
 from blockml.extractors import Extractor, RoutedExtractor, read_routed, trained, write_routed
 from blockml.extractors.routed import RulesExtractor
-from blockml.options import Options
 from blockml.page import Reason
 from blockml.rules import EXAMPLE, read_rules, tally_notes
 from blockml.rules.selectors import Mask, Selector, SelectorTree

@@ -10,8 +10,7 @@ import pytest
 
 import blockml
 from blockml.cli import main
-from blockml.datasets import Dataset, open_dataset
-from blockml.datasets.folders import read_labels, write_labels
+from blockml.datasets import Dataset, open_dataset, read_labels, write_labels
 from blockml.errors import DatasetError, UsageError
 from blockml.extractors import trained
 from blockml.model import load_model, save_model

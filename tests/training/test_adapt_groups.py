@@ -11,8 +11,8 @@ import blockml
 from blockml.cli import main
 from blockml.datasets import open_dataset
 from blockml.errors import UsageError
-from blockml.extractors import TrainedExtractor
-from blockml.extractors.routed import ROUTES, read_routed
+from blockml.extractors import TrainedExtractor, read_routed
+from blockml.extractors.routed import ROUTES
 from blockml.page import Label
 from blockml.training.adapt import adapt, adapt_groups
 from tests.training.test_adapt import BASE, page_of, site

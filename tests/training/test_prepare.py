@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blockml.datasets import Dataset, Gold, LabelledPage, open_dataset
-from blockml.datasets.validation import filtered
+from blockml.datasets import Dataset, Gold, LabelledPage, filtered, open_dataset
 from blockml.errors import UsageError
 from blockml.evaluation.page_results import training_hashes
 from blockml.training.block_types import block_type_rows, select_rows
