@@ -17,9 +17,9 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs limits and signal
 WRITERS = {
     "model": "from blockml.model.model_file import load_model, save_model\n"
     "save_model(load_model('models/kim2013.blockml'), path)",
-    "site template": "import blockml\nfrom blockml.templates.site import SiteTemplate\n"
+    "site template": "import blockml\nfrom blockml.templates import SiteTemplate\n"
     "SiteTemplate.learn([blockml.parse(f'<p>Cats<p>{word} rule.') for word in ('One', 'Two', 'Six')]).save(path)",
-    "labels": "from blockml.datasets.folders import write_labels\n"
+    "labels": "from blockml.datasets import write_labels\n"
     "write_labels(path, ['Cats rule. '] * 99, [None] * 99)",
     "page": "from blockml.cli import main\n"
     "code = main(['extract', 'data/pages/short-article/page.html', '--format', 'json', '-o', str(path)])",
@@ -28,7 +28,7 @@ WRITERS = {
     "code = main(['predict', 'data/pages/short-article', '--quiet', '-o', str(path) + '/'])",
     "report": "from blockml.cli import main\n"
     "code = main(['view', 'data/pages/short-article/page.html', '-o', str(path)])",
-    "comparison": "from blockml.evaluation.comparison.result_store import Store\n"
+    "comparison": "from blockml.evaluation.comparison import Store\n"
     "store = Store(path.parent)\nrows = [{'id': str(i), 'text': 'Cats rule.'} for i in range(99)]\n"
     "store.write('outputs', 'news', 'plain', rows, {'version': '1'})",
 }

@@ -230,7 +230,7 @@ def test_tables_of_another_version_are_replaced(tmp_path: Path) -> None:
 HOLD = """
 import sys
 from pathlib import Path
-from blockml.evaluation.comparison.result_store import Store
+from blockml.evaluation.comparison import Store
 with Store(Path(sys.argv[1])).locked():
     print("held", flush=True)
     sys.stdin.read()

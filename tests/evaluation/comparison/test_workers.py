@@ -19,8 +19,8 @@ SCRIPT = """
 from pathlib import Path
 
 from blockml.extractors import Plain
-from blockml.evaluation.comparison.systems import choose
-from blockml.evaluation.comparison.workers import run_pages
+from blockml.evaluation.comparison import choose
+from blockml.evaluation.comparison import run_pages
 from tests.evaluation.comparison.fakes import dataset
 
 class Mine(Plain):
