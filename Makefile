@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 OUT := out
 JOBS ?= 2
 
+# Tests start hundreds of processes, each of which would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The labelled corpora: where BLOCKML_CORPORA says, else beside the checkout, else none.
 CORPORA := $(or $(BLOCKML_CORPORA),$(realpath ../shared/corpora))
 COMPARED := $(if $(CORPORA),$(addprefix $(CORPORA)/,wcxb l3s-gn1 cleaneval cleanportaleval),data/sites data/pages)

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -31,7 +32,6 @@ from tests.models import small_model
 
 PACKAGE = Path(blockml.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 
 
@@ -47,6 +47,12 @@ def test_all_is_sorted_and_complete() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", blockml.__version__)
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Return the syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def listed(tree: ast.Module) -> list[str] | None:
     """Return ``__all__`` of a module."""
     for statement in tree.body:
@@ -59,7 +65,7 @@ def listed(tree: ast.Module) -> list[str] | None:
 
 
 #: Public names of each package, by its folder.
-ENTRIES = {path.parent: listed(TREES[path]) or [] for path in MODULES if path.name == "__init__.py"}
+ENTRIES = {path.parent: listed(tree_of(path)) or [] for path in MODULES if path.name == "__init__.py"}
 
 
 def top_level(tree: ast.Module) -> set[str]:
@@ -79,7 +85,7 @@ def top_level(tree: ast.Module) -> set[str]:
 @every_module
 def test_modules_list_their_names(path: Path) -> None:
     """Names in ``__all__`` exist and occur once; only packages and modules that users import from have the list."""
-    tree = TREES[path]
+    tree = tree_of(path)
     names = listed(tree)
     if names is None:
         return
@@ -90,8 +96,8 @@ def test_modules_list_their_names(path: Path) -> None:
 @every_module
 def test_public_classes_and_functions_have_docstrings(path: Path) -> None:
     """Every module, public class and public function has a docstring."""
-    missing = [] if ast.get_docstring(TREES[path]) or not TREES[path].body else ["module"]
-    waiting: list[ast.AST] = [TREES[path]]
+    missing = [] if ast.get_docstring(tree_of(path)) or not tree_of(path).body else ["module"]
+    waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         for child in ast.iter_child_nodes(waiting.pop()):
             if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith(
@@ -124,7 +130,8 @@ def definitions(statements: list[ast.stmt]) -> Iterator[str]:
 def test_a_public_name_has_one_definition() -> None:
     """No public name is defined in two modules, because what two modules need is imported."""
     modules = defaultdict[str, list[str]](list)
-    for path, tree in TREES.items():
+    for path in MODULES:
+        tree = tree_of(path)
         for name in set(definitions(tree.body)):
             package = path.relative_to(PACKAGE).parts[0]
             is_node = path == PACKAGE / "document" / "nodes.py"  # named as in HTML, and read as nodes of a document
@@ -177,10 +184,12 @@ def test_only_back_ends_call_html_parsers(path: Path) -> None:
     if path.relative_to(PACKAGE).as_posix() in back_ends | with_blank_texts:
         return
     parsers = {"html5lib", "html.parser", "lxml.html", "bs4", "selectolax", "html5_parser", "xml.dom", "xml.sax"}
-    assert not {name for name in imports(TREES[path]) if any(f"{name}.".startswith(f"{parser}.") for parser in parsers)}
+    assert not {
+        name for name in imports(tree_of(path)) if any(f"{name}.".startswith(f"{parser}.") for parser in parsers)
+    }
     called = {
         node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        for node in ast.walk(TREES[path])
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call)
     }
     assert not called & {
@@ -210,7 +219,7 @@ def test_scikit_learn_is_only_imported_for_learning(path: Path) -> None:
     """Modules that only predict do not import scikit-learn, SciPy or pandas."""
     if path.relative_to(PACKAGE).as_posix().startswith(LEARNING):
         return
-    assert not {name for name in imports(TREES[path]) if name.partition(".")[0] in {"sklearn", "scipy", "pandas"}}
+    assert not {name for name in imports(tree_of(path)) if name.partition(".")[0] in {"sklearn", "scipy", "pandas"}}
 
 
 def test_import_is_light() -> None:
@@ -333,7 +342,8 @@ def test_packages_import_only_from_packages_above() -> None:
     ]
     order = order[: order.index("cli") + 1]
     upwards = []
-    for path, tree in TREES.items():
+    for path in MODULES:
+        tree = tree_of(path)
         package = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
         if package.startswith("__"):
             continue

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from blockml.cli import main
 from blockml.cli.output import TerminalProgress
 
 pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
@@ -104,12 +105,20 @@ LINES_OF_COMMANDS = [
 
 
 @pytest.mark.parametrize(("command", "shown"), LINES_OF_COMMANDS, ids=lambda value: " ".join(value[:2]))
-def test_long_commands_show_their_stages(command: list[str], shown: list[str], tmp_path: Path) -> None:
+def test_long_commands_show_their_stages(
+    command: list[str],
+    shown: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Each command that may take more than two seconds names its stages."""
     records = tmp_path / "records.jsonl"
     records.write_text('{"id": "1", "text": "Cats.", "status": "ok", "confidence": 0.5}\n', encoding="utf-8")
     (tmp_path / "folder").mkdir()
     names = {"FILE": str(records), "DIR": str(tmp_path / "folder")}
     given = [names.get(part, part.replace("DIR/", f"{names['DIR']}/")) for part in command]
-    messages = messages_on_a_terminal(*given)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(given) == 0
+    messages = capsys.readouterr().err
     assert [stage for stage in shown if f"\r{stage}" not in messages] == []

@@ -203,6 +203,7 @@ def test_labels_and_their_state_are_saved_together(
         assert (UNFINISHED_FLAG in read.flags) == (again.state == UNFINISHED_FLAG)
 
 
+@pytest.mark.exhaustive
 def test_a_killed_process_leaves_one_of_its_saves(folder: Path) -> None:
     """Labels and state of a process that saves again and again are those of one save, whenever it is killed."""
     code = f"""

@@ -19,8 +19,7 @@ WRITERS = {
     "save_model(load_model('models/kim2013.blockml'), path)",
     "site template": "import blockml\nfrom blockml.templates import SiteTemplate\n"
     "SiteTemplate.learn([blockml.parse(f'<p>Cats<p>{word} rule.') for word in ('One', 'Two', 'Six')]).save(path)",
-    "labels": "from blockml.datasets import write_labels\n"
-    "write_labels(path, ['Cats rule. '] * 99, [None] * 99)",
+    "labels": "from blockml.datasets import write_labels\nwrite_labels(path, ['Cats rule. '] * 99, [None] * 99)",
     "page": "from blockml.cli import main\n"
     "code = main(['extract', 'data/pages/short-article/page.html', '--format', 'json', '-o', str(path)])",
     "predictions": "from blockml.cli import main\ncode = main(['predict', 'data/pages', '--quiet', '-o', str(path)])",

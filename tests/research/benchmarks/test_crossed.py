@@ -28,6 +28,7 @@ def ordinary(size: int) -> dict[str, float]:
     return seconds("", "", size, list(ALL_OUTPUTS))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("long", "small", "size"), SAMPLE)
 def test_small_things_do_not_read_what_they_share_again(long: str, small: str, size: int) -> None:
     """No output takes many times as long as that of an ordinary page of the same size, at least not three times."""

@@ -227,6 +227,7 @@ def test_long_lists_with_a_new_middle() -> None:
     assert map_trees(a, b).tolist()[3:] == shift
 
 
+@pytest.mark.exhaustive
 def test_deep_pages_are_mapped() -> None:
     """Pages of fifty thousand nested elements are mapped."""
     limits = blockml.Limits(depth=60_000)
