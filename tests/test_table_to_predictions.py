@@ -17,6 +17,7 @@ PAGE = ROOT / "docs" / "table-to-predictions.md"
 N_PAGES = 100
 
 
+@pytest.mark.exhaustive
 def test_a_table_becomes_a_model_and_predictions(tmp_path: Path) -> None:
     """From a hundred pages in a CSV, the script writes a model, a report and a row for each new page."""
     parquet = pytest.importorskip("pyarrow.parquet")
