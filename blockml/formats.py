@@ -45,7 +45,7 @@ _FRONT_FIELDS = (
 _YAML_ESCAPED = lazy_pattern("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 #: Bytes reserved for the JSON around lists, and for warnings.
 _FRAME = 1000
-#: Bytes for each byte of the page that may be written to measure parts of blocks in blocks.
+#: Maximum number of bytes, per byte of the page, that are written to measure nested blocks.
 _MEASURED = 60
 #: Maximum number of blocks in a headline; a heading around a whole page is not read.
 _MAX_BLOCKS = 100
@@ -68,7 +68,8 @@ def _json(extraction: Extraction, *, chunk_size: int | None, language: bool, **_
     fields = [piece for name, records in lists.items() for piece in _list_field(name, records, budget)]
     extraction.add_warnings(budget.warnings)
     page = _dumped({"schema_version": SCHEMA_VERSION, **record, "warnings": list(extraction.warnings)})
-    return "".join([page.removesuffix("\n}"), *fields, "\n}"])  # one copy: it may be 8 times as large as the page
+    # Joined once, because the text may be 8 times as large as the page.
+    return "".join([page.removesuffix("\n}"), *fields, "\n}"])
 
 
 def _list_field(name: str, records: Iterable[dict[str, Any]], budget: Budget) -> list[str]:
@@ -263,7 +264,10 @@ def find_chunks(
 def _rows_of(
     part: ChunkBlocks, rows: Sequence[int], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[int, ...]:
-    """Return the blocks of the page with text in a chunk, given all kept ones and their places in the text."""
+    """Return the blocks of the page with text in a chunk.
+
+    ``rows`` are all kept blocks; ``starts`` and ``ends`` are their places in the text.
+    """
     if part.start < part.end:
         low, high = int(ends.searchsorted(part.start, "right")), int(starts.searchsorted(part.end))
     else:  # the blocks at this place

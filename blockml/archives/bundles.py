@@ -54,7 +54,7 @@ class ArchivedFile:
 
 
 Files = Iterator[tuple[ArchivedFile, Callable[[int], bytes]]]
-"""The files of an archive, each with a function that reads at most so many bytes of it."""
+"""The files of an archive, each with a function that reads up to a number of bytes of it."""
 
 
 def is_tar(start: bytes) -> bool:
@@ -63,9 +63,9 @@ def is_tar(start: bytes) -> bool:
 
 
 def tar_members(stream: BinaryIO) -> Files:
-    """Yield the files and links of an archive, each with a function that reads at most so many bytes of it.
+    """Yield the files and links of an archive, each with a function that reads up to a number of bytes of it.
 
-    It may only be called before the next file is asked for. Damage is yielded as a member with an error.
+    Read a file before asking for the next one. Damage is yielded as a member with an error.
 
     Raises
     ------
@@ -134,7 +134,7 @@ class _Archive:
         return block
 
     def read(self, limit: int) -> bytes:
-        """Read at most so many bytes of the file; raises EOFError if it is cut off."""
+        """Read at most ``limit`` bytes of the file; raises EOFError if it is cut off."""
         content = b"".join(self._parts(min(limit, self.left)))
         if self.is_cut:
             self.is_cut, self.left = False, 0  # said once

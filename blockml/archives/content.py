@@ -161,7 +161,7 @@ class Content:
         self._buffer = bytearray()
         self._base = start or 0 if self._file else 0  # position of the buffer in the content
         self._cursor = 0  # place in the buffer
-        self._damage: Exception | None = None  # of compressed data, after what is in the buffer
+        self._damage: Exception | None = None  # error of the compressed data that follows the buffer
         self._ended = False
         self._next = -1  # position after damage, at which the search for a record begins
         self._in_record = False

@@ -338,7 +338,7 @@ def labels_folder(source: Path) -> Path:
     ('crawl/pages-labelled', 'data/pages-labelled')
     """
     if set("*?[") & set(source.name) and not source.exists():
-        raise UsageError("a glob names no single folder; give the folder of the labels with -o", source=source)
+        raise UsageError("a glob pattern is not a folder; give the folder of the labels with -o", source=source)
     source = source if source.name not in ("", "..") else source.resolve()
     name = source.name if source.is_dir() else Path(split_compression(source.name)[0]).stem
     return source.with_name(f"{name}-labelled")

@@ -385,7 +385,7 @@ def script_policy() -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()}'"
 
 
-#: Bytes of a row without its text, and maximum characters of that.
+#: Bytes of a row without its text, and maximum characters of the text.
 _ROW, _MAX_NODE_TEXT = 420, 300
 #: Maximum number of reasons that a row names.
 _MAX_REASONS = 3

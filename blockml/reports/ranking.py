@@ -59,7 +59,7 @@ class Index:
     pairwise: Mapping[tuple[str, str, str, str], PairwiseResult]
 
     def whole(self, dataset: str, metric: str) -> Mapping[str, Row]:
-        """Return each system's row over all pages."""
+        """Return the row of each system that covers all pages of a data set, not only a slice."""
         slices = self.means.get((dataset, metric, "all"), {})
         return next(iter(slices.values()), {})
 
@@ -125,7 +125,7 @@ class Standing:
     high: float | None = None
     pages: int = 0
     tied_with_best: bool = False  #: Whether it is the best, or the best is not significantly better
-    seen: bool = False  #: Whether it has seen any of the pages in training, which a dagger marks
+    seen: bool = False  #: Whether it has seen any of the pages in training; marked with a dagger
 
 
 def standings(index: Index, dataset: str, metric: str) -> tuple[Standing, ...]:

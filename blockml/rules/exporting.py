@@ -74,7 +74,7 @@ def _notes(to: str, layouts: Sequence[SiteRules]) -> Iterator[str]:
 
 
 def _selectors(layouts: Sequence[SiteRules], *kinds: str) -> list[Selector]:
-    """Return the selectors of some fields, each once."""
+    """Return the distinct selectors of the fields ``kinds``."""
     found = [selector for layout in layouts for kind in kinds for selector in layout.selectors.get(kind, ())]
     return list({selector.text: selector for selector in found}.values())
 

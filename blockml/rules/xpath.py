@@ -60,7 +60,7 @@ _LEGAL = (
 
 
 def read_xpath(text: str) -> tuple[tuple[tuple[PathStep, ...], ...], str | None]:
-    """Read a union of paths, of which all may end in the same ``/@name``, or in ``/text()``.
+    """Parse a union of paths. All of them may end in the same ``/@name``, or in ``/text()``.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def read_xpath(text: str) -> tuple[tuple[tuple[PathStep, ...], ...], str | None]
     Raises
     ------
     UsageError
-        It is not an XPath, or has something that is not supported.
+        The text is not an XPath, or uses syntax that is not supported.
     """
     reader = _Reader(text)
     paths, attributes = list[tuple[PathStep, ...]](), set[str | None]()

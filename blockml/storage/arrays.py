@@ -18,9 +18,9 @@ from blockml.storage.atomic import atomic_write, refuse_special
 
 #: Maximum sizes in bytes. Headers have a few kB and the arrays of a file a few MB.
 _MAX_HEADER, _MAX_ARRAYS = 2**24, 2**30
-#: Date of every member, so that equal content gives equal bytes.
-#: Kinds of the types of arrays: truth values, numbers and bytes. The caller checks the type of each.
+#: Kinds of numpy types that arrays may have: truth values, numbers, bytes and text. The caller checks each type.
 _KINDS = frozenset("biufcSU")
+#: Date of every member, so that equal content gives equal bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
 _HEADER = "header.json"
 _NO_MARK: Mapping[str, object] = MappingProxyType({})

@@ -158,7 +158,7 @@ class Inputs:
         yield from _items(page_units(iter([self._page(file)])) if units is None else units, reading)
 
     def _page(self, file: InputFile) -> PageFile:
-        """Describe a page file, with its address and the site of that."""
+        """Describe a page file, with its address and site if addresses are given."""
         page = file.page()
         if self.addresses is None:
             return page

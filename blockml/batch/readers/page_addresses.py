@@ -38,7 +38,7 @@ class PageAddresses:
         self.source = source  #: Name of the table in messages.
 
     def add(self, name: str, url: str, number: int, what: str = "row") -> None:
-        """Add the address of a file; ``number`` is that of its row in messages, or of what else it is called.
+        """Add the address of a file; messages name its place by ``what`` and ``number``, such as row 3.
 
         Raises
         ------

@@ -20,7 +20,7 @@ _DECIMALS = 12
 class MedoidRun:
     """Result of one run of k-medoids."""
 
-    #: (n,) cluster of each item, numbered as in the start; :attr:`clustering` numbers them by smallest member
+    #: (n,) cluster of each item, numbered like the initial medoids; :attr:`clustering` numbers by smallest member
     labels: NDArray[np.int32]
     medoids: NDArray[np.int32]  #: (k,) medoid of each cluster
     total: float  #: Within distance: sum of the distances of all items to their medoids

@@ -317,9 +317,10 @@ def _ratio(part: NDArray[np.int64], whole: NDArray[np.int64], otherwise: float) 
 def weighted_sums(
     block: NDArray[Any], words: NDArray[Any], values: NDArray[Any], n_blocks: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return (n_blocks,) sums of the values of each block's texts and of their weights: words, or 1 if it has none.
+    """Return (n_blocks,) weighted sums of the values of each block's texts, and sums of the weights.
 
-    Takes the (n_texts,) block, words and value of each text.
+    ``block``, ``words`` and ``values`` are (n_texts,): the block, number of words and value of each text. Weights are
+    the numbers of words, or 1 in a block without words.
     """
     wordless = np.bincount(block, weights=words, minlength=n_blocks) == 0
     weight = np.where(wordless[block], 1, words)
