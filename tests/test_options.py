@@ -23,6 +23,7 @@ from blockml.cli.predicting import add_predict
 from blockml.errors import UsageError
 from blockml.extract import extract_page
 from blockml.extractors import resolve
+from blockml.formats import FORMATS
 from blockml.options import flags
 from blockml.parsing import Limits
 
@@ -56,6 +57,13 @@ VALUES: dict[str, Any] = {
     "declared_urls": True,
     "chunks": 100,
 }
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"text"}))  # the default
+def test_formats_are_documented(name: str) -> None:
+    """The documentation shows how each output format is asked for, with the command or from Python."""
+    pages = "".join(path.read_text(encoding="utf-8") for path in (Path(__file__).parents[1] / "docs").glob("*.md"))
+    assert re.search(rf'--format {name}\b|render\(\w+, "{name}"', pages)
 
 
 def test_signatures_agree() -> None:
