@@ -153,13 +153,15 @@ def test_a_module_is_found_by_its_name() -> None:
     assert hidden == {"extract.py"}  # the module of the first function that users meet
 
 
-def test_tests_import_from_entries() -> None:
-    """Tests and tools import a name from the entry of its package if it is there, so that modules can be moved."""
+def test_names_are_imported_from_entries() -> None:
+    """Documentation, tests and tools import a name from the entry of its package that has it: modules can be moved."""
     statement = re.compile(r"^ *from (blockml\.[\w.]+) import (\([^)]*|[^\n(]*)", re.MULTILINE)
     wrong = []
-    for path in [*Path(__file__).parent.rglob("*.py"), *(PACKAGE.parent / "tools").rglob("*.py")]:
+    root = PACKAGE.parent
+    files = [path for name in ("docs", "tests", "tools") for path in (root / name).rglob("*")]
+    for path in (path for path in files if path.suffix in {".md", ".py"}):
         for module, names in statement.findall(path.read_text(encoding="utf-8")):
-            place = PACKAGE.parent.joinpath(*module.split("."))
+            place = root.joinpath(*module.split("."))
             public = set[str]() if place in ENTRIES else {*ENTRIES[place.parent]} - {*INTERFACES}
             wrong += [f"{path.name}: {module}.{name}" for name in re.findall(r"\w+", names) if name in public]
     assert wrong == []

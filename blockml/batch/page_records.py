@@ -76,7 +76,7 @@ class PageExtractor(RecordMaker):
         Options of the extraction.
     sites
         Templates by name of the site; on pages of these sites the extractor is adapted by
-        :func:`blockml.sites.at_site.at_site`.
+        :func:`blockml.sites.at_site`.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def _at_sites(extractor: Extractor, sites: Mapping[str, SiteTemplate]) -> dict[s
     """Return the extractor with each template. Only those who have templates import what they need."""
     if not sites:
         return {}
-    from blockml.sites.at_site import at_site
+    from blockml.sites import at_site
 
     return {site: at_site(extractor, template) for site, template in sites.items()}
 

@@ -107,7 +107,7 @@ def predict_items(
         only that page. ``none``: in this process, without a guard, for callers that have one.
     sites
         Templates by site name, as returned by :func:`blockml.batch.learn_sites`. On pages of these sites the extractor
-        is adapted by :func:`blockml.sites.at_site.at_site`.
+        is adapted by :func:`blockml.sites.at_site`.
 
     Returns
     -------

@@ -69,7 +69,7 @@ def chosen_extractor(arguments: argparse.Namespace) -> Extractor:
     """Make the extractor chosen by the options of :func:`add_choice`."""
     extractor = resolve(arguments.model, parameters(arguments.parameters))
     if arguments.template is not None:
-        from blockml.sites.at_site import at_site
+        from blockml.sites import at_site
 
         extractor = at_site(extractor, arguments.template)
     return extractor
@@ -102,7 +102,7 @@ def run_extract(arguments: argparse.Namespace) -> int:
 def _at_linked_site(arguments: argparse.Namespace, extractor: Extractor, html: bytes) -> Extractor:
     """Adapt the extractor to the site's template, learnt from the pages that the page links to."""
     from blockml.cli.linked import key_url, note_unlinked, opened  # the modules of templates are slow to import
-    from blockml.sites.at_site import from_links
+    from blockml.sites import from_links
 
     parsing = extractor.parsing.options()
     with opened(arguments.source, arguments.page, arguments.url, parsing=parsing) as source:

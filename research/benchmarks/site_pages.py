@@ -28,8 +28,8 @@ from blockml.extractors import Extractor, resolve
 from blockml.features import feature_set
 from blockml.features.site_pages import UNKNOWN
 from blockml.parsing.limits import ParsingOptions
-from blockml.sites.at_site import Unrepeated, from_links
 from blockml.sites.fitting import group_by_site, parse_pages
+from blockml.sites.knowledge import Unrepeated, from_links
 from blockml.sites.template_methods import TextFrequency
 from blockml.templates.frequency import THETA
 from blockml.templates.linked import find_subdigraph

@@ -12,7 +12,7 @@ from blockml.cli import main
 from blockml.errors import UnknownNameError
 from blockml.evaluation.comparison import choose
 from blockml.extractors import ParsedBy, resolve
-from blockml.sites.at_site import at_site
+from blockml.sites import at_site
 from blockml.templates import SiteTemplate
 
 PAGE = Path(__file__).parents[2] / "data" / "pages" / "short-article" / "page.html"

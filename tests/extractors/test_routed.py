@@ -17,7 +17,7 @@ from blockml.extractors import ParsedBy, Route, RoutedExtractor, read_routed, re
 from blockml.extractors.routed import ROUTES, RouteTemplate, template_features
 from blockml.model import Model
 from blockml.predictors import Correction
-from blockml.sites.at_site import at_site
+from blockml.sites import at_site
 from blockml.templates import SiteTemplate
 
 TEXT = "<p>" + "Cats rule the world, and nobody has asked them to. " * 4

@@ -33,7 +33,7 @@ from blockml.extractors.methods import SITE_METHODS
 from blockml.features import FEATURE_SETS
 from blockml.features.site_pages import COLUMNS, UNKNOWN
 from blockml.page import Page
-from blockml.sites.at_site import at_site
+from blockml.sites import at_site
 from blockml.sites.template_methods import BlockFrequency, TextFrequency, TreeMapping
 from blockml.templates import SiteTemplate
 from blockml.training.recipes import recipe
