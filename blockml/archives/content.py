@@ -33,7 +33,7 @@ _SINGLE = {"warc-type", "warc-record-id", "content-length"}
 
 
 class Syntax(NamedTuple):
-    """How the records of a kind of archive start."""
+    """Syntax of the starts of records in a kind of archive."""
 
     start: re.Pattern[bytes]  #: what is searched for after damage
     first_line: re.Pattern[bytes]

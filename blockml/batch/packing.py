@@ -186,13 +186,7 @@ class Part:
 
 
 class Parts:
-    """Folder of the parts of an output.
-
-    Parameters
-    ----------
-    folder
-        The folder.
-    """
+    """Folder that holds the finished parts of an output until it is complete."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

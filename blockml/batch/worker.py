@@ -118,11 +118,11 @@ class Clock:
                 Path(self.stream.name).unlink()
 
     def start(self) -> None:
-        """Begin a page."""
+        """Record that work on a page begins now."""
         struct.pack_into("d", self._cell, 0, time.monotonic())
 
     def stop(self) -> None:
-        """End the page."""
+        """Record that no page is being worked on."""
         struct.pack_into("d", self._cell, 0, 0.0)
 
     def reach(self, offset: int) -> None:

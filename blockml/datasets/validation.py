@@ -141,7 +141,7 @@ def _load_and_check(labelled: LabelledPage) -> CheckedPage:
 def findings_of(dataset: Dataset, checked: Sequence[CheckedPage]) -> list[Finding]:
     """Return the findings of the pages of a data set, in their order, then those about several pages."""
     found: list[Finding] = []
-    same: dict[str, dict[str, str | None]] = defaultdict(dict)  # by hash of the page: hash of the gold by page id
+    same: dict[str, dict[str, str | None]] = defaultdict(dict)  # page hash to page id to gold hash
     for labelled, page in zip(dataset.pages, checked, strict=True):
         found += [Finding(labelled.id, kind, detail) for kind, detail in page.findings]
         if page.page_hash is not None:

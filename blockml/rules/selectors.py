@@ -288,7 +288,7 @@ def all_pass(tests: Sequence[Test], tree: SelectorTree, among: Mask) -> Mask:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """From elements to those on an axis that pass all tests."""
+    """One step of an XPath: selects the elements on an axis that pass all tests."""
 
     axis: str  #: One of :data:`AXES`.
     tests: tuple[Test, ...] = ()

@@ -162,7 +162,7 @@ class _Trace:
     shares: Sequence[NDArray[np.float32]]
     """(n_blocks,) share of each block's words that remains, before the first filter and after each."""
     taken: Mapping[str, NDArray[np.int64]]
-    """By filter, (n_nodes,) element with which it removed a node; -1 for nodes that it did not remove."""
+    """For each filter, the (n_nodes,) element with which it removed a node; -1 for nodes that it kept."""
 
 
 @dataclass(eq=False, repr=False)

@@ -145,7 +145,7 @@ class PathCounts:
         }
         for name in ("pages", "blocks", "words", "linked"):
             columns[name] -= np.append(getattr(page, name), 0)[there]
-        # Without the page, its texts on one page disappear, and its texts on two pages are on one.
+        # Texts that only this page has disappear with it; texts of two pages are then on one page.
         pages = Counts(self.text_keys, self.text_pages).of(page.text_keys)
         gone = np.bincount(page.text_path[pages == 1], minlength=len(page))
         left = np.bincount(page.text_path[pages == 2], minlength=len(page))

@@ -221,7 +221,7 @@ def _block_texts(page: Page) -> NDArray[np.bool_]:
 
 
 def _words(page: Page) -> NDArray[np.int64]:
-    """Return (n_nodes,) numbers of words of these texts."""
+    """Return the (n_nodes,) number of words of each text outside of ``head``; 0 for elements."""
     texts = np.flatnonzero(_block_texts(page))
     owner, _ = find_words([page.nodes.texts[node] for node in texts.tolist()])
     words = np.zeros(len(page.nodes), dtype=np.int64)
