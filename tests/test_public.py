@@ -32,7 +32,6 @@ from tests.models import small_model
 
 PACKAGE = Path(blockml.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
-every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 
 
 def test_all_is_sorted_and_complete() -> None:
@@ -82,22 +81,18 @@ def top_level(tree: ast.Module) -> set[str]:
     return names
 
 
-@every_module
-def test_modules_list_their_names(path: Path) -> None:
+def test_modules_list_their_names() -> None:
     """Names in ``__all__`` exist and occur once; only packages and modules that users import from have the list."""
-    tree = tree_of(path)
-    names = listed(tree)
-    if names is None:
-        return
-    assert len(names) == len(set(names))
-    assert set(names) <= top_level(tree)
+    for path in MODULES:
+        if names := listed(tree_of(path)):
+            assert len(names) == len(set(names)), path
+            assert set(names) <= top_level(tree_of(path)), path
 
 
-@every_module
-def test_public_classes_and_functions_have_docstrings(path: Path) -> None:
+def test_public_classes_and_functions_have_docstrings() -> None:
     """Every module, public class and public function has a docstring."""
-    missing = [] if ast.get_docstring(tree_of(path)) or not tree_of(path).body else ["module"]
-    waiting: list[ast.AST] = [tree_of(path)]
+    missing = [str(path) for path in MODULES if tree_of(path).body and not ast.get_docstring(tree_of(path))]
+    waiting: list[ast.AST] = [tree_of(path) for path in MODULES]
     while waiting:
         for child in ast.iter_child_nodes(waiting.pop()):
             if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith(
@@ -178,30 +173,23 @@ def imports(tree: ast.Module) -> set[str]:
     return names
 
 
-@every_module
-def test_only_back_ends_call_html_parsers(path: Path) -> None:
+def test_only_back_ends_call_html_parsers() -> None:
     """Only the back ends call HTML parsers."""
     back_ends = {"parsing/backends.py", "parsing/html5lib_tree.py", "parsing/lexbor.py"}
     with_blank_texts = {"datasets/label_studio.py"}  # its paths count the white space between tags as texts
-    if path.relative_to(PACKAGE).as_posix() in back_ends | with_blank_texts:
-        return
     parsers = {"html5lib", "html.parser", "lxml.html", "bs4", "selectolax", "html5_parser", "xml.dom", "xml.sax"}
-    assert not {
-        name for name in imports(tree_of(path)) if any(f"{name}.".startswith(f"{parser}.") for parser in parsers)
-    }
-    called = {
-        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Call)
-    }
-    assert not called & {
-        "HTMLParser",
-        "HTMLPullParser",
-        "HTML",
-        "document_fromstring",
-        "fragment_fromstring",
-        "fromstring",
-    }
+    parses = {"HTMLParser", "HTMLPullParser", "HTML", "document_fromstring", "fragment_fromstring", "fromstring"}
+    for path in MODULES:
+        if path.relative_to(PACKAGE).as_posix() in back_ends | with_blank_texts:
+            continue
+        imported = imports(tree_of(path))
+        assert not {name for name in imported if any(f"{name}.".startswith(f"{parser}.") for parser in parsers)}, path
+        called = {
+            node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            for node in ast.walk(tree_of(path))
+            if isinstance(node, ast.Call)
+        }
+        assert not called & parses, path
 
 
 #: Packages and modules that train, evaluate or learn sites.
@@ -216,12 +204,12 @@ LEARNING = (
 )
 
 
-@every_module
-def test_scikit_learn_is_only_imported_for_learning(path: Path) -> None:
+def test_scikit_learn_is_only_imported_for_learning() -> None:
     """Modules that only predict do not import scikit-learn, SciPy or pandas."""
-    if path.relative_to(PACKAGE).as_posix().startswith(LEARNING):
-        return
-    assert not {name for name in imports(tree_of(path)) if name.partition(".")[0] in {"sklearn", "scipy", "pandas"}}
+    for path in MODULES:
+        if not path.relative_to(PACKAGE).as_posix().startswith(LEARNING):
+            packages = {name.partition(".")[0] for name in imports(tree_of(path))}
+            assert not packages & {"sklearn", "scipy", "pandas"}, path
 
 
 def test_import_is_light() -> None:
