@@ -3,10 +3,8 @@
 A worker is a separate program that reads from its standard input and answers on its standard output. It does not import
 the caller's program, so threads, notebooks and the processes of any engine can start it.
 
-Single-threaded matrix products.
-
-OpenBLAS starts a thread per core, and idle threads spin, which takes cores away from other processes. The extractors of
-blockml compute no matrix products with numpy; custom extractors may.
+Its matrix products use one thread. OpenBLAS starts a thread per core, and idle threads spin, which takes cores from
+other processes. The extractors of blockml compute no matrix products with numpy; custom extractors may.
 """
 
 from __future__ import annotations

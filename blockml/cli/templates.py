@@ -1,7 +1,4 @@
-"""``blockml templates``: ``cluster`` and ``detect``; :mod:`blockml.cli.linked` has the actions on one page.
-
-``blockml templates distance``.
-"""
+"""``blockml templates``: ``cluster``, ``detect`` and ``distance``; :mod:`blockml.cli.linked` has those on one page."""
 
 from __future__ import annotations
 
