@@ -1,22 +1,32 @@
 /* Words in the attributes of a page; reference: blockml.page.attributes. */
 #include "kernel.h"
 
-enum { MOST_WORDS = 63, N_FIRST = 3 };
-/* Words, and bits of those that have a byte at one of their first places. Few texts have three in a row. */
+enum { MOST_WORDS = 63, N_FIRST = 4 };
 typedef struct {
     const char *word[MOST_WORDS];
     Py_ssize_t length[MOST_WORDS];
-    uint64_t any_case, with[N_FIRST][256];
+    uint64_t any_case, with[N_FIRST][256]; /* Bits of the words that have a byte at one of their first places, */
+    uint8_t places[1 << 16];               /* and of the places where some word has a pair of bytes. */
 } Words;
 
+static inline int pair(const uint8_t *bytes) {
+    uint16_t both;
+    memcpy(&both, bytes, sizeof both); /* one load */
+    return both;
+}
+
 static void add_word(Words *w, int k, const char *word, Py_ssize_t length) {
-    uint64_t bit = (uint64_t)1 << k;
+    int first[N_FIRST], last[N_FIRST], step[N_FIRST]; /* bytes at each place: two for a letter, all behind the word */
     w->word[k] = word, w->length[k] = length;
-    for (int place = 0; place < N_FIRST; place++)
-        for (int c = place < length ? (uint8_t)word[place] : 0, last = place < length ? c : 255; c <= last; c++) {
-            w->with[place][c] |= bit;
-            if (w->any_case & bit && c >= 'a' && c <= 'z') w->with[place][c - 'a' + 'A'] |= bit;
+    for (int place = 0; place < N_FIRST; place++) {
+        int c = place < length ? (uint8_t)word[place] : 255, is_letter = w->any_case >> k & 1 && c >= 'a' && c <= 'z';
+        last[place] = c, first[place] = place < length ? c - 32 * is_letter : 0, step[place] = place < length ? 32 : 1;
+        for (c = first[place]; c <= last[place]; c += step[place]) {
+            w->with[place][c] |= (uint64_t)1 << k;
+            for (int b = place ? first[place - 1] : 256; place && b <= last[place - 1]; b += step[place - 1])
+                w->places[pair((uint8_t[]){(uint8_t)b, (uint8_t)c})] |= 1 << (place - 1);
         }
+    }
 }
 
 static int is_word(const Words *w, int k, const uint8_t *text, Py_ssize_t n) {
@@ -25,21 +35,21 @@ static int is_word(const Words *w, int k, const uint8_t *text, Py_ssize_t n) {
     return length && same == length;
 }
 
-/* Sets bits of each attribute set that contains words; returns -1 if an offset is out of order. */
+/* Sets bits of each attribute set that contains words; returns -1 if an offset is out of order. Only every second byte
+   is looked at, with two behind it: few texts have three that begin a word, or follow its first byte. */
 static int mark(const Words *w, const uint8_t *pairs, Py_ssize_t n, const int64_t *ends, Py_ssize_t n_sets, int64_t *found) {
     const uint64_t *first = w->with[0], *second = w->with[1], *third = w->with[2];
-    uint64_t one = 0, two = 0;
-    for (Py_ssize_t i = 0, set = 0; i <= n; i++) {
-        const uint8_t byte = pairs[i];
-        uint64_t all = two & third[byte];
-        two = one & second[byte], one = first[byte];
-        for (Py_ssize_t at = i + 1 - N_FIRST; all; all &= all - 1) {
-            int k = lowest_bit(all);
-            if (!is_word(w, k, pairs + at, n - at)) continue;
-            while (set < n_sets && ends[set] <= at) set++;
-            if (set == n_sets || ends[set] > n) return -1;
-            found[set] |= (int64_t)1 << k;
-        }
+    for (Py_ssize_t i = n & 1, set = 0; i < n; i += 2) { /* a zero byte is behind the pairs */
+        int starts = w->places[pair(pairs + i)] & 3;
+        if (!starts || !(starts &= w->places[pair(pairs + i + 1)] >> 1)) continue;
+        for (Py_ssize_t at = starts & 2 && i ? i - 1 : i, last = starts & 1 ? i : i - 1; at <= last; at++)
+            for (uint64_t all = first[pairs[at]] & second[pairs[at + 1]] & third[pairs[at + 2]]; all; all &= all - 1) {
+                int k = lowest_bit(all);
+                if (!is_word(w, k, pairs + at, n - at)) continue;
+                while (set < n_sets && ends[set] <= at) set++;
+                if (set == n_sets || ends[set] > n) return -1;
+                found[set] |= (int64_t)1 << k;
+            }
     }
     return 0;
 }
