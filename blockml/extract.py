@@ -342,6 +342,11 @@ _DATA = lazy_pattern(
     rb"""\s*(?:=[^=]|\.push\b|\?\?=|=\s*\S)""",
     re.IGNORECASE,
 )
+#: One of these is in each of the names, and is found faster than a name.
+_IN_NAMES = (
+    *(b"_data__", b"_state__", b"frsh_state", b"ng-state", b"app-state", b"deferred-state", b"___gatsby", b"shoebox"),
+    *(b"app-data", b"__next_f", b"__nuxt__", b"remixcontext", b"routercontext", b"__sveltekit_", b"ytinitialdata"),
+)
 #: An element without content that an application fills, by its id.
 _EMPTY = lazy_pattern(
     rb"""<(div|main|section|app-root)\b(?:[^>]{0,400}?\bid\s*=\s*["']?(?P<id>root|app|__next|__nuxt|main|react-root|svelte)"""
@@ -378,7 +383,8 @@ def content_in_scripts(page: Page, n_words: int) -> str:
     """
     if page.utf8 is None or n_words > MAX_WORDS or "script" not in page.nodes.names:
         return ""
-    if found := _DATA.search(page.utf8):
+    lower = page.utf8.lower()
+    if any(name in lower for name in _IN_NAMES) and (found := _DATA.search(page.utf8)):
         data = page.utf8[found.start() :]
         is_more = n_words == 0 or len(_PROSE.findall(data)) >= _MIN_PAIRS * n_words + MAX_WORDS
         if len(data) >= _MIN_DATA and is_more:
