@@ -155,6 +155,7 @@ PyObject *word_densities(PyObject *module, PyObject *arguments);
 
 /* metadata_words.c */
 PyObject *attribute_words(PyObject *module, PyObject *arguments);
+PyObject *word_table(PyObject *module, PyObject *arguments);
 
 /* predictors_log_odds.c. Both write n numbers. */
 void compute_log_odds(const double *probabilities, size_t n, double *log_odds);

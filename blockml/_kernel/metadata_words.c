@@ -54,36 +54,36 @@ static int mark(const Words *w, const uint8_t *pairs, Py_ssize_t n, const int64_
     return 0;
 }
 
-/* attribute_words(pairs, words, any_case, (ends, found)): sets bit k of each attribute set that contains words[k], which
-   must be in lower case if bit k of `any_case` is set. */
-PyObject *attribute_words(PyObject *module, PyObject *arguments) {
-    PyObject *pairs, *words, *arrays, *result = NULL;
-    Py_buffer view[2];
+/* word_table(words, any_case): bytes by which attribute_words finds the words, as long as these exist. */
+PyObject *word_table(PyObject *module, PyObject *arguments) {
+    PyObject *words;
     unsigned long long any_case;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "SO!KO!", &pairs, &PyTuple_Type, &words, &any_case, &PyTuple_Type, &arrays)) return NULL;
-    if (open_arrays(arrays, view, "q *q") < 0) return NULL;
-    Py_ssize_t n_sets = n_items(&view[0]);
-    if (n_items(&view[1]) < n_sets || PyTuple_Size(words) > MOST_WORDS) {
-        PyErr_SetString(PyExc_IndexError, "too many words or attribute sets");
-        goto done;
-    }
+    if (!PyArg_ParseTuple(arguments, "O!K", &PyTuple_Type, &words, &any_case)) return NULL;
     Words known = {.any_case = any_case};
+    if (PyTuple_Size(words) > MOST_WORDS) return PyErr_Format(PyExc_IndexError, "too many words");
     for (int k = 0; k < (int)PyTuple_Size(words); k++) {
         char *word;
         Py_ssize_t length;
-        if (PyBytes_AsStringAndSize(PyTuple_GetItem(words, k), &word, &length) < 0) goto done;
-        if (length < 2) {
-            PyErr_SetString(PyExc_ValueError, "words must have at least two bytes");
-            goto done;
-        }
+        if (PyBytes_AsStringAndSize(PyTuple_GetItem(words, k), &word, &length) < 0) return NULL;
+        if (length < 2) return PyErr_Format(PyExc_ValueError, "words must have at least two bytes");
         add_word(&known, k, word, length);
     }
-    if (mark(&known, (const uint8_t *)PyBytes_AsString(pairs), PyBytes_Size(pairs), view[0].buf, n_sets, view[1].buf) == 0)
-        result = Py_NewRef(Py_None);
-    else
-        PyErr_SetString(PyExc_IndexError, "attribute sets end before or behind their pairs");
-done:
+    return PyBytes_FromStringAndSize((const char *)&known, sizeof known);
+}
+
+/* attribute_words(pairs, table, (ends, found)): sets bit k of each attribute set that contains word k of the table. */
+PyObject *attribute_words(PyObject *module, PyObject *arguments) {
+    PyObject *pairs, *table, *arrays;
+    Py_buffer view[2];
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "SSO!", &pairs, &table, &PyTuple_Type, &arrays)) return NULL;
+    if (open_arrays(arrays, view, "q *q") < 0) return NULL;
+    const uint8_t *bytes = (const uint8_t *)PyBytes_AsString(pairs);
+    Py_ssize_t n_sets = n_items(&view[0]);
+    int failed = n_items(&view[1]) < n_sets || PyBytes_Size(table) != sizeof(Words) ||
+                 mark((const Words *)PyBytes_AsString(table), bytes, PyBytes_Size(pairs), view[0].buf, n_sets, view[1].buf);
     close_arrays(view, 2);
-    return result;
+    if (failed) return PyErr_Format(PyExc_IndexError, "attribute sets end before or behind their pairs, or are too many");
+    return Py_NewRef(Py_None);
 }

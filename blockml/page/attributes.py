@@ -67,8 +67,7 @@ class Attributes(Sequence[Mapping[str, str]]):
         if isinstance(node, slice):
             return [self.mapping(number) for number in self.number[node].tolist()]
         number = self.number.item(node)
-        held = self.given[number]
-        return self.mapping(number) if held is None else held
+        return (self.given[number] or self.mapping(number)) if number else NO_ATTRIBUTES
 
     def __iter__(self) -> Iterator[Mapping[str, str]]:
         return map(self.mapping, self.number.tolist())
@@ -100,17 +99,17 @@ class Attributes(Sequence[Mapping[str, str]]):
             return NO_ATTRIBUTES
         held = self.given[number]
         if held is None:
-            held = _mapping(self.pairs[self.ends.item(number - 1) : self.ends.item(number)])
-            self.given[number] = held
+            held = self.given[number] = _mapping(self.pairs[self.ends.item(number - 1) : self.ends.item(number)])
         return held
 
 
 def _mapping(pairs: bytes) -> Mapping[str, str]:
     """Return the attributes of one set."""
-    parts = pairs.decode().split("\0")
-    if len(parts) == 5:  # two attributes, the most frequent case; the last part is empty
+    parts = pairs.decode().split("\0")  # the last one is empty
+    if len(parts) == 5:  # two attributes, the most frequent case
         return {parts[0]: parts[1], parts[2]: parts[3]}
-    return dict(zip(parts[::2], parts[1::2], strict=False))
+    own = iter(parts)
+    return dict(zip(own, own, strict=False))
 
 
 #: Words that are found in one search, because most pages are searched for all of them; and those of other outputs than
@@ -138,7 +137,7 @@ class _Search(NamedTuple):
     cases: int  #: Bits of the words that match in any case.
 
 
-@functools.cache
+@functools.lru_cache(256)  # a few words are those of pages
 def _search_for(own: _Words) -> tuple[_Search, int]:
     """Return the search that finds some words, and the bit of the first one."""
     groups = next((groups for groups in (_TOGETHER, _OF_OUTPUTS) if own in groups), [own])
@@ -146,6 +145,13 @@ def _search_for(own: _Words) -> tuple[_Search, int]:
     words = tuple(chain.from_iterable(words for words, _ in groups))
     first = sum(len(words) for words, _ in groups[: groups.index(own)])
     return _Search(words, sum(any_case << k for k, any_case in numbered)), first
+
+
+@functools.lru_cache(32)
+def _table(search: _Search) -> tuple[bytes, tuple[bytes, ...]]:
+    """Return the table by which the C extension finds the words of a search, and these: it refers to them."""
+    assert _kernel.compiled is not None  # noqa: S101 (the caller asks)
+    return _kernel.compiled.word_table(search.words, search.cases), search.words
 
 
 def nodes_with_words(
@@ -168,7 +174,8 @@ def _searched(held: Attributes, search: _Search) -> Mapping[int, list[int]]:
     """Return the nodes with some of the words, by the bits of their words."""
     found = np.zeros(len(held.given), dtype=np.int64)
     if _kernel.compiled is not None:
-        _kernel.compiled.attribute_words(held.pairs, search.words, search.cases, (held.ends, found))
+        table, _words = _table(search)  # another thread may remove them from the cache
+        _kernel.compiled.attribute_words(held.pairs, table, (held.ends, found))
     else:
         for k, word in enumerate(search.words):
             _mark(held.pairs.lower() if search.cases >> k & 1 else held.pairs, held.ends, word, k, found)
@@ -193,13 +200,17 @@ def _grouped(bits: Iterable[tuple[int, int]]) -> Mapping[int, list[int]]:
 def _by_word(nodes: Mapping[int, list[int]], words: tuple[bytes, ...], first: int) -> dict[bytes, list[int]]:
     """Return, by word, the nodes that have its bit: the first word has bit ``first``."""
     found: dict[bytes, list[int]] = {word: [] for word in words}
+    own, joined = (1 << len(words)) - 1 << first, set()
     for bits, held in nodes.items():
-        rest = bits >> first & (1 << len(words)) - 1
+        rest = (bits & own) >> first
         while rest:
-            found[words[(rest & -rest).bit_length() - 1]] += held
+            word = words[(rest & -rest).bit_length() - 1]
+            if found[word]:
+                joined.add(word)
+            found[word] += held
             rest &= rest - 1
-    for of_word in found.values() if len(nodes) > 1 else ():
-        of_word.sort()
+    for word in joined:
+        found[word].sort()
     return found
 
 

@@ -83,11 +83,12 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
     nodes.attributes.searched.clear()
     searches = list[object]()
 
-    def search(pairs: bytes, words: tuple[bytes, ...], *others: Any) -> None:
-        searches.append(words)
-        compiled.attribute_words(pairs, words, *others)
+    def search(pairs: bytes, table: bytes, *others: Any) -> None:
+        searches.append(table)
+        compiled.attribute_words(pairs, table, *others)
 
-    monkeypatch.setattr(_kernel, "compiled", SimpleNamespace(attribute_words=search))
+    kernel = SimpleNamespace(attribute_words=search, word_table=compiled.word_table)
+    monkeypatch.setattr(_kernel, "compiled", kernel)
     assert len(attributes._TOGETHER) > 1
     for words, any_case in attributes._TOGETHER:
         nodes.with_words(words, any_case=any_case)
@@ -97,15 +98,19 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
 def test_wrong_arrays(compiled: _kernel.Compiled) -> None:
     """Arrays that don't fit together, short words and too many words are refused."""
     ends, found = np.array([0, 5]), np.zeros(2, np.int64)
+    words = (b"da",)
+    table = compiled.word_table(words, 0)
     with pytest.raises(IndexError, match="attribute sets end"):
-        compiled.attribute_words(b"a\0dadada\0", (b"da",), 0, (ends, found))
+        compiled.attribute_words(b"a\0dadada\0", table, (ends, found))
     with pytest.raises(IndexError, match="attribute sets end"):
-        compiled.attribute_words(b"a\0\0\0\0\0da", (b"da",), 0, (ends, found))
+        compiled.attribute_words(b"a\0\0\0\0\0da", table, (ends, found))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", (b"da",) * 64, 0, (ends, found))
+        compiled.attribute_words(b"", table, (ends, found[:1]))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", (b"da",), 0, (ends, found[:1]))
+        compiled.attribute_words(b"", table[1:], (ends, found))
+    with pytest.raises(IndexError, match="too many"):
+        compiled.word_table(words * 64, 0)
     with pytest.raises(ValueError, match="two bytes"):
-        compiled.attribute_words(b"", (b"d",), 0, (ends, found))
+        compiled.word_table((b"d",), 0)
     with pytest.raises(TypeError):
-        compiled.attribute_words(b"", ("da",), 0, (ends, found))  # type: ignore[arg-type]
+        compiled.word_table(("da",), 0)  # type: ignore[arg-type]

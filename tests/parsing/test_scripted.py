@@ -35,10 +35,10 @@ def test_embedded_data_is_named(name: str) -> None:
 
 def test_each_name_is_found_in_any_case() -> None:
     """The quick search for a part of the names passes over none of them."""
-    ids = "__NEXT_DATA__ __NUXT_DATA__ ng-state serverApp-state ___gatsby data-deferred-state-0 shoebox-main __APP_DATA__"
-    names = "self.__next_f __NUXT__ __INITIAL_STATE__ __INITIAL_DATA__ __PRELOADED_STATE__ __APOLLO_STATE__ __remixContext"
-    rest = "__reactRouterContext __sveltekit_1a2b __SERVER_DATA__ __DATA__ ytInitialData"
-    pages = {name: f'<script id="{name}">{DATA}</script>' for name in (*ids.split(), "__FRSH_STATE", "app-data")}
+    ids = "__NEXT_DATA__ __NUXT_DATA__ ng-state serverApp-state ___gatsby data-deferred-state-0 shoebox-main app-data"
+    names = "self.__next_f __NUXT__ __INITIAL_STATE__ __INITIAL_DATA__ __PRELOADED_STATE__ __APOLLO_STATE__ __DATA__"
+    rest = "__reactRouterContext __remixContext __sveltekit_1a2b __SERVER_DATA__ ytInitialData"
+    pages = {name: f'<script id="{name}">{DATA}</script>' for name in (*ids.split(), "__FRSH_STATE", "__APP_DATA__")}
     pages |= {name: f"<script>window.{name} = {DATA}</script>" for name in (*names.split(), *rest.split())}
     for name, page in pages.items():
         for written, source in ((name, page), (name.upper(), page.replace(name, name.upper()))):
