@@ -6,7 +6,7 @@ Most elements repeat the attributes of others, and features only read the attrib
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, overload
 
@@ -52,9 +52,9 @@ class Attributes(Sequence[Mapping[str, str]]):
         self.ends = ends
         self._mapped: list[int] | None = None  # sets that were given as mappings
         #: Elements by word, for the words that were looked for and whether in any case; several outputs of a page look
-        #: for the same ones. And the elements of each search by the bits of their words.
+        #: for the same ones. And what each search found.
         self.found: dict[_Words, Mapping[bytes, list[int]]] = {}
-        self.searched: dict[_Search, Mapping[int, list[int]]] = {}
+        self.searched: dict[_Search, _Found] = {}
 
     def __len__(self) -> int:
         return len(self.number)
@@ -137,6 +137,21 @@ class _Search(NamedTuple):
     cases: int  #: Bits of the words that match in any case.
 
 
+class _Found(NamedTuple):
+    """Nodes with some of the words of a search."""
+
+    nodes: NDArray[np.intp]
+    bits: NDArray[np.int64]  #: Bits of the words that each has.
+    some: int  #: Bits of the words that some node has.
+
+    @classmethod
+    def of(cls, bits: NDArray[np.int64]) -> _Found:
+        """Return the nodes, given the bits of each (n_nodes,)."""
+        (nodes,) = bits.nonzero()
+        own = bits[nodes]
+        return cls(nodes, own, int(np.bitwise_or.reduce(own)))
+
+
 @functools.lru_cache(256)  # a few words are those of pages
 def _search_for(own: _Words) -> tuple[_Search, int]:
     """Return the search that finds some words, and the bit of the first one."""
@@ -161,17 +176,17 @@ def nodes_with_words(
     own = words, any_case
     if not isinstance(held, Attributes):
         search = _Search(words, -int(any_case))
-        return _by_word(_grouped(enumerate(_bits(item, search) for item in held)), words, 0)
+        return _by_word(_Found.of(np.array([_bits(item, search) for item in held], dtype=np.int64)), words, 0)
     if (known := held.found.get(own)) is None:
         search, first = _search_for(own)
-        if (bits := held.searched.get(search)) is None:
-            bits = held.searched[search] = _searched(held, search)
-        known = held.found[own] = _by_word(bits, words, first)
+        if (found := held.searched.get(search)) is None:
+            found = held.searched[search] = _searched(held, search)
+        known = held.found[own] = _by_word(found, words, first)
     return known
 
 
-def _searched(held: Attributes, search: _Search) -> Mapping[int, list[int]]:
-    """Return the nodes with some of the words, by the bits of their words."""
+def _searched(held: Attributes, search: _Search) -> _Found:
+    """Return the nodes with some of the words."""
     found = np.zeros(len(held.given), dtype=np.int64)
     if _kernel.compiled is not None:
         table, _words = _table(search)  # another thread may remove them from the cache
@@ -182,36 +197,14 @@ def _searched(held: Attributes, search: _Search) -> Mapping[int, list[int]]:
     for number in held.mapped():
         if mapping := held.given[number]:
             found[number] = _bits(mapping, search)
-    if not np.count_nonzero(found):
-        return {}
-    of_node = found.take(held.number)
-    (nodes,) = of_node.nonzero()
-    return _grouped(zip(nodes.tolist(), of_node[nodes].tolist(), strict=True))
+    return _Found.of(found.take(held.number))
 
 
-def _grouped(bits: Iterable[tuple[int, int]]) -> Mapping[int, list[int]]:
-    """Return the nodes of each number of bits, given nodes and their bits."""
-    found: dict[int, list[int]] = {}
-    for node, own in bits:
-        found.setdefault(own, []).append(node)
-    return found
-
-
-def _by_word(nodes: Mapping[int, list[int]], words: tuple[bytes, ...], first: int) -> dict[bytes, list[int]]:
+def _by_word(found: _Found, words: tuple[bytes, ...], first: int) -> dict[bytes, list[int]]:
     """Return, by word, the nodes that have its bit: the first word has bit ``first``."""
-    found: dict[bytes, list[int]] = {word: [] for word in words}
-    own, joined = (1 << len(words)) - 1 << first, set()
-    for bits, held in nodes.items():
-        rest = (bits & own) >> first
-        while rest:
-            word = words[(rest & -rest).bit_length() - 1]
-            if found[word]:
-                joined.add(word)
-            found[word] += held
-            rest &= rest - 1
-    for word in joined:
-        found[word].sort()
-    return found
+    nodes, bits, some = found
+    numbered = enumerate(words, start=first)
+    return {word: nodes.compress(bits & (1 << bit)).tolist() if some >> bit & 1 else [] for bit, word in numbered}
 
 
 def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDArray[np.int64]) -> None:
