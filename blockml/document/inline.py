@@ -229,7 +229,8 @@ class _NormalForm:
 
     def result(self) -> tuple[Inline, ...]:
         """Return what was read."""
-        self._end_code()
+        if self.code:
+            self._end_code()
         while self.frames:
             self._end_span()
         self._end_text()

@@ -30,7 +30,7 @@ from blockml.document.picture_kinds import (
 from blockml.document.shown import IN_MARKUP, shown_texts, text_sums
 from blockml.page import Flag, Image, Page
 from blockml.page.bounds import Budget, absolute_addresses
-from blockml.page.lazy import Lazy
+from blockml.page.lazy import cached_property
 from blockml.text.addresses import is_safe
 from blockml.text.words import readable
 
@@ -169,7 +169,6 @@ class _Finder:
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.in_figure: dict[int, bool] = {}  # by the element around a picture
         self.is_other: dict[tuple[int, int], bool] = {}  # by the element around a picture, and its box
-        self.sources = Lazy(self._sources)
         self.traits: dict[int, tuple[bool, bool, bool, bool]] = {}  # see _traits, by element
         self.last = -1, ""  # node and address of the previous picture
         self.named = page.nodes.with_words(IN_MARKUP)
@@ -258,10 +257,11 @@ class _Finder:
         """Return the address of the first ``source`` of a ``picture`` element."""
         if parent < 0 or self.nodes.name(parent) != "picture":
             return ""
-        places, addresses = self.sources.value
+        places, addresses = self._sources
         place = bisect_left(places, parent)
         return addresses[place] if place < len(places) and places[place] < self.nodes.end[parent] else ""
 
+    @cached_property
     def _sources(self) -> tuple[list[int], list[str]]:
         """Return the ``source`` elements that have an address, and these."""
         attributes = self.nodes.attributes
