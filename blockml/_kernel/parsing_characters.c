@@ -75,8 +75,7 @@ static int is_declared(const char *begin, const char *property, const char *valu
 int style_conceals(const char *style) {
     for (; *style; style++) {
         char c = lower_of(*style);
-        if (c == 'o' && is_zero(style, "opacity")) return 1;
-        if (c == 'f' && is_zero(style, "font-size")) return 1;
+        if ((c == 'o' && is_zero(style, "opacity")) || (c == 'f' && is_zero(style, "font-size"))) return 1;
         if (c == '-' && strspn(style + 1, "0123456789") >= 3) return 1;
     }
     return 0;

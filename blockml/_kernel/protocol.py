@@ -217,15 +217,20 @@ class Compiled(Protocol):
     # Metadata: words in attributes.
 
     def word_table(self, words: tuple[bytes, ...], any_case: int, /) -> bytes:
-        """Return a table of at most 63 words, which must exist as long as it is used.
+        """Return the table by which at most 63 words are found.
 
         If bit k of ``any_case`` is set, ``words[k]`` is in lower case and matches in any case.
         """
 
     def attribute_words(
-        self, pairs: bytes, table: bytes, ends_and_found: tuple[NDArray[np.int64], NDArray[np.int64]], /
+        self,
+        pairs: bytes,
+        words: tuple[bytes, ...],
+        table: bytes,
+        ends_and_found: tuple[NDArray[np.int64], NDArray[np.int64]],
+        /,
     ) -> None:
-        """Set bit k of each attribute set (n_sets,) that has word k of a table.
+        """Set bit k of each attribute set (n_sets,) that has ``words[k]``, given the table of the words.
 
         ``pairs`` and ``ends`` are the fields of :class:`blockml.page.attributes.Attributes`. Reference:
         ``blockml.page.attributes``.

@@ -163,10 +163,10 @@ def _search_for(own: _Words) -> tuple[_Search, int]:
 
 
 @functools.lru_cache(32)
-def _table(search: _Search) -> tuple[bytes, tuple[bytes, ...]]:
-    """Return the table by which the C extension finds the words of a search, and these: it refers to them."""
+def _table(search: _Search) -> bytes:
+    """Return the table by which the C extension finds the words of a search."""
     assert _kernel.compiled is not None  # noqa: S101 (the caller asks)
-    return _kernel.compiled.word_table(search.words, search.cases), search.words
+    return _kernel.compiled.word_table(search.words, search.cases)
 
 
 def nodes_with_words(
@@ -189,8 +189,7 @@ def _searched(held: Attributes, search: _Search) -> _Found:
     """Return the nodes with some of the words."""
     found = np.zeros(len(held.given), dtype=np.int64)
     if _kernel.compiled is not None:
-        table, _words = _table(search)  # another thread may remove them from the cache
-        _kernel.compiled.attribute_words(held.pairs, table, (held.ends, found))
+        _kernel.compiled.attribute_words(held.pairs, search.words, _table(search), (held.ends, found))
     else:
         for k, word in enumerate(search.words):
             _mark(held.pairs.lower() if search.cases >> k & 1 else held.pairs, held.ends, word, k, found)

@@ -83,9 +83,9 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
     nodes.attributes.searched.clear()
     searches = list[object]()
 
-    def search(pairs: bytes, table: bytes, *others: Any) -> None:
-        searches.append(table)
-        compiled.attribute_words(pairs, table, *others)
+    def search(pairs: bytes, words: tuple[bytes, ...], *others: Any) -> None:
+        searches.append(words)
+        compiled.attribute_words(pairs, words, *others)
 
     kernel = SimpleNamespace(attribute_words=search, word_table=compiled.word_table)
     monkeypatch.setattr(_kernel, "compiled", kernel)
@@ -101,16 +101,27 @@ def test_wrong_arrays(compiled: _kernel.Compiled) -> None:
     words = (b"da",)
     table = compiled.word_table(words, 0)
     with pytest.raises(IndexError, match="attribute sets end"):
-        compiled.attribute_words(b"a\0dadada\0", table, (ends, found))
+        compiled.attribute_words(b"a\0dadada\0", words, table, (ends, found))
     with pytest.raises(IndexError, match="attribute sets end"):
-        compiled.attribute_words(b"a\0\0\0\0\0da", table, (ends, found))
+        compiled.attribute_words(b"a\0\0\0\0\0da", words, table, (ends, found))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", table, (ends, found[:1]))
+        compiled.attribute_words(b"", words, table, (ends, found[:1]))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", table[1:], (ends, found))
-    with pytest.raises(IndexError, match="too many"):
-        compiled.word_table(words * 64, 0)
+        compiled.attribute_words(b"", words, table[1:], (ends, found))
+    for too_many in (words * 64, words * 65):
+        with pytest.raises(IndexError, match="too many"):
+            compiled.word_table(too_many, 0)
+        with pytest.raises(IndexError, match="too many"):
+            compiled.attribute_words(b"", too_many, table, (ends, found))
     with pytest.raises(ValueError, match="two bytes"):
         compiled.word_table((b"d",), 0)
     with pytest.raises(TypeError):
         compiled.word_table(("da",), 0)  # type: ignore[arg-type]
+
+
+def test_a_wrong_table_reads_nothing_beyond_the_words(compiled: _kernel.Compiled) -> None:
+    """A table that says that each byte begins each of 64 words finds only the word that is there."""
+    found = np.zeros(1, np.int64)
+    table = b"\xff" * len(compiled.word_table((b"da",), 0))
+    compiled.attribute_words(b"a\0dadada\0", (b"da",), table, (np.array([9]), found))
+    assert found.tolist() == [1]
