@@ -58,7 +58,7 @@ def find_notes(page: Page, shown: NDArray[np.bool_]) -> Notes:
     names = {node: nodes.attributes[node].get("href", "").strip()[1:] for node in marks}
     targets: dict[str, int] = {}
     if any(names.values()):  # "#" leads to the top of the page
-        for node in sorted({node for held in nodes.with_words(_IDS).values() for node in held}):
+        for node in nodes.with_any(_IDS):
             attributes = nodes.attributes[node]
             targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
     n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()

@@ -14,7 +14,6 @@ from blockml.parsing.segmentation import BREAKING, VOID, own_lines
 
 __all__ = [
     "IN_MARKUP",
-    "IN_TEXT",
     "LISTS",
     "OF_CODE",
     "OF_SPACES",
@@ -176,14 +175,14 @@ def with_roles(page: Page) -> Page:
 TEX_SCRIPT = b"math/tex"
 #: Words in the classes of highlighters, in styles and classes that keep white space, and in the addresses or classes of
 #: pictures of formulas.
-OF_CODE = (b"syntaxhighlighter", b"crayon-line", b"-code", b"code-line")
-OF_SPACES = (b"white-space", b"whitespace-")
-OF_TEX_IMAGES = (b"latex", b"LaTeX", b"tex.cgi", b"codecogs", b"math/render/", b"class\0tex\0")
-IN_TEXT = searched_together((*OF_CODE, *OF_SPACES, *OF_TEX_IMAGES, TEX_SCRIPT))
+OF_CODE = searched_together((b"syntaxhighlighter", b"crayon-line", b"-code", b"code-line"))
+OF_SPACES = searched_together((b"white-space", b"whitespace-"))
+OF_TEX_IMAGES = searched_together((b"latex", b"LaTeX", b"tex.cgi", b"codecogs", b"math/render/", b"class\0tex\0"))
+_OF_TEX_SCRIPTS = searched_together((TEX_SCRIPT,))
 #: Captions, declared pictures, links within the page, and roles.
 IN_MARKUP = searched_together((b"caption", b":image", b"href\0#", b"role\0heading\0", b"role\0list"), of_outputs=True)
 
 
 def may_have_formulas(page: Page) -> bool:
     """Tell whether a page has MathML or scripts of TeX."""
-    return "math" in page.nodes.names or len(page.nodes.with_words(IN_TEXT)[TEX_SCRIPT]) > 0
+    return "math" in page.nodes.names or len(page.nodes.with_any(_OF_TEX_SCRIPTS)) > 0

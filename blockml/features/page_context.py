@@ -253,8 +253,7 @@ class PageContext:
     def _declared(self) -> tuple[Mapping[str, str], str]:
         """:attr:`meta` and :attr:`canonical`, from one search."""
         nodes, meta, canonical = self.nodes, dict[str, str](), None
-        found = nodes.with_words(_DECLARED, any_case=True)
-        for node in sorted({node for of_word in found.values() for node in of_word}):
+        for node in nodes.with_any(_DECLARED, any_case=True):
             kind = nodes.name(node)
             if kind not in {"meta", "link"}:
                 continue

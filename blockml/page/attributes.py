@@ -176,13 +176,27 @@ def nodes_with_words(
     own = words, any_case
     if not isinstance(held, Attributes):
         search = _Search(words, -int(any_case))
-        return _by_word(_Found.of(np.array([_bits(item, search) for item in held], dtype=np.int64)), words, 0)
+        return _by_word(_Found.of(np.array([_bits(item, search) for item in held], dtype=np.int64)), 0, words)
     if (known := held.found.get(own)) is None:
-        search, first = _search_for(own)
-        if (found := held.searched.get(search)) is None:
-            found = held.searched[search] = _searched(held, search)
-        known = held.found[own] = _by_word(found, words, first)
+        known = held.found[own] = _by_word(*_found(held, own), words)
     return known
+
+
+def nodes_with_any(held: Sequence[Mapping[str, str]], words: tuple[bytes, ...], *, any_case: bool = False) -> list[int]:
+    """Implement :meth:`blockml.page.Nodes.with_any` for the attributes of nodes."""
+    if not isinstance(held, Attributes):
+        return sorted(set().union(*nodes_with_words(held, words, any_case=any_case).values()))
+    (nodes, bits, some), first = _found(held, (words, any_case))
+    own = (1 << len(words)) - 1 << first
+    return nodes.compress(bits & own).tolist() if some & own else []
+
+
+def _found(held: Attributes, own: _Words) -> tuple[_Found, int]:
+    """Return the nodes with some of the words of the search that finds these, and the bit of the first of these."""
+    search, first = _search_for(own)
+    if (found := held.searched.get(search)) is None:
+        found = held.searched[search] = _searched(held, search)
+    return found, first
 
 
 def _searched(held: Attributes, search: _Search) -> _Found:
@@ -199,7 +213,7 @@ def _searched(held: Attributes, search: _Search) -> _Found:
     return _Found.of(found.take(held.number))
 
 
-def _by_word(found: _Found, words: tuple[bytes, ...], first: int) -> dict[bytes, list[int]]:
+def _by_word(found: _Found, first: int, words: tuple[bytes, ...]) -> dict[bytes, list[int]]:
     """Return, by word, the nodes that have its bit: the first word has bit ``first``."""
     nodes, bits, some = found
     numbered = enumerate(words, start=first)
