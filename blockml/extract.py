@@ -344,9 +344,9 @@ _DATA = lazy_pattern(
 )
 #: One of these is in each of the names, and is found faster than a name.
 _IN_NAMES = (
-    *(b"_data__", b"_state__", b"frsh_state", b"ng-state", b"app-state", b"deferred-state", b"___gatsby", b"shoebox"),
-    *(b"app-data", b"__next_f", b"__nuxt__", b"remixcontext", b"routercontext", b"__sveltekit_", b"ytinitialdata"),
-)
+    b"_data__ _state__ frsh_state ng-state app-state deferred-state ___gatsby shoebox app-data __next_f __nuxt__ "
+    b"remixcontext routercontext __sveltekit_ ytinitialdata"
+).split()
 #: An element without content that an application fills, by its id.
 _EMPTY = lazy_pattern(
     rb"""<(div|main|section|app-root)\b(?:[^>]{0,400}?\bid\s*=\s*["']?(?P<id>root|app|__next|__nuxt|main|react-root|svelte)"""

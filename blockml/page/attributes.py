@@ -41,7 +41,7 @@ class Attributes(Sequence[Mapping[str, str]]):
     ({'class': 'a b', 'hidden': ''}, {}, 3)
     """
 
-    __slots__ = ("_mapped", "ends", "found", "given", "number", "pairs", "searched")
+    __slots__ = ("_mapped", "ends", "given", "number", "pairs", "searched")
 
     def __init__(
         self, number: NDArray[np.int32], given: list[Mapping[str, str] | None], pairs: bytes, ends: NDArray[np.int64]
@@ -51,10 +51,7 @@ class Attributes(Sequence[Mapping[str, str]]):
         self.pairs = pairs
         self.ends = ends
         self._mapped: list[int] | None = None  # sets that were given as mappings
-        #: Elements by word, for the words that were looked for and whether in any case; several outputs of a page look
-        #: for the same ones. And what each search found.
-        self.found: dict[_Words, Mapping[bytes, list[int]]] = {}
-        self.searched: dict[_Search, _Found] = {}
+        self.searched: dict[_Search, _Found] = {}  #: What each search found, because outputs share some.
 
     def __len__(self) -> int:
         return len(self.number)
@@ -173,26 +170,23 @@ def nodes_with_words(
     held: Sequence[Mapping[str, str]], words: tuple[bytes, ...], *, any_case: bool = False
 ) -> Mapping[bytes, list[int]]:
     """Implement :meth:`blockml.page.Nodes.with_words` for the attributes of nodes."""
-    own = words, any_case
-    if not isinstance(held, Attributes):
-        search = _Search(words, -int(any_case))
-        return _by_word(_Found.of(np.array([_bits(item, search) for item in held], dtype=np.int64)), 0, words)
-    if (known := held.found.get(own)) is None:
-        known = held.found[own] = _by_word(*_found(held, own), words)
-    return known
+    (nodes, bits, some), first = _found(held, (words, any_case))
+    numbered = enumerate(words, start=first)
+    return {word: nodes.compress(bits & (1 << bit)).tolist() if some >> bit & 1 else [] for bit, word in numbered}
 
 
 def nodes_with_any(held: Sequence[Mapping[str, str]], words: tuple[bytes, ...], *, any_case: bool = False) -> list[int]:
     """Implement :meth:`blockml.page.Nodes.with_any` for the attributes of nodes."""
-    if not isinstance(held, Attributes):
-        return sorted(set().union(*nodes_with_words(held, words, any_case=any_case).values()))
     (nodes, bits, some), first = _found(held, (words, any_case))
     own = (1 << len(words)) - 1 << first
     return nodes.compress(bits & own).tolist() if some & own else []
 
 
-def _found(held: Attributes, own: _Words) -> tuple[_Found, int]:
+def _found(held: Sequence[Mapping[str, str]], own: _Words) -> tuple[_Found, int]:
     """Return the nodes with some of the words of the search that finds these, and the bit of the first of these."""
+    if not isinstance(held, Attributes):
+        search = _Search(own[0], -int(own[1]))
+        return _Found.of(np.array([_bits(item, search) for item in held], dtype=np.int64)), 0
     search, first = _search_for(own)
     if (found := held.searched.get(search)) is None:
         found = held.searched[search] = _searched(held, search)
@@ -211,13 +205,6 @@ def _searched(held: Attributes, search: _Search) -> _Found:
         if mapping := held.given[number]:
             found[number] = _bits(mapping, search)
     return _Found.of(found.take(held.number))
-
-
-def _by_word(found: _Found, first: int, words: tuple[bytes, ...]) -> dict[bytes, list[int]]:
-    """Return, by word, the nodes that have its bit: the first word has bit ``first``."""
-    nodes, bits, some = found
-    numbered = enumerate(words, start=first)
-    return {word: nodes.compress(bits & (1 << bit)).tolist() if some >> bit & 1 else [] for bit, word in numbered}
 
 
 def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDArray[np.int64]) -> None:

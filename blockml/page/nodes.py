@@ -166,7 +166,7 @@ class Nodes:
         return [held.mapping(number) for number in places], [places[number] for number in numbers]
 
     def with_words(self, words: tuple[bytes, ...], *, any_case: bool = False) -> Mapping[bytes, list[int]]:
-        """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values; cached.
+        """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values.
 
         Parameters
         ----------

@@ -83,7 +83,6 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
     """A page is searched once for all the words that are declared together."""
     nodes = blockml.parse("<p class=comments>A").nodes
     assert isinstance(nodes.attributes, Attributes)
-    nodes.attributes.found.clear()
     nodes.attributes.searched.clear()
     searches = list[object]()
 
