@@ -342,6 +342,11 @@ _DATA = lazy_pattern(
     rb"""\s*(?:=[^=]|\.push\b|\?\?=|=\s*\S)""",
     re.IGNORECASE,
 )
+#: One of these is in each of the names, and is found faster than a name.
+_IN_NAMES = (
+    b"_data__ _state__ frsh_state ng-state app-state deferred-state ___gatsby shoebox app-data __next_f __nuxt__ "
+    b"remixcontext routercontext __sveltekit_ ytinitialdata"
+).split()
 #: An element without content that an application fills, by its id.
 _EMPTY = lazy_pattern(
     rb"""<(div|main|section|app-root)\b(?:[^>]{0,400}?\bid\s*=\s*["']?(?P<id>root|app|__next|__nuxt|main|react-root|svelte)"""
@@ -378,7 +383,8 @@ def content_in_scripts(page: Page, n_words: int) -> str:
     """
     if page.utf8 is None or n_words > MAX_WORDS or "script" not in page.nodes.names:
         return ""
-    if found := _DATA.search(page.utf8):
+    lower = page.utf8.lower()
+    if any(name in lower for name in _IN_NAMES) and (found := _DATA.search(page.utf8)):
         data = page.utf8[found.start() :]
         is_more = n_words == 0 or len(_PROSE.findall(data)) >= _MIN_PAIRS * n_words + MAX_WORDS
         if len(data) >= _MIN_DATA and is_more:

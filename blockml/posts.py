@@ -182,14 +182,9 @@ def _of_sets(nodes: Nodes, elements: Sequence[int], own: Callable[[Mapping[str, 
 def _may_be_chosen(page: Page, chosen: NDArray[np.bool_]) -> bool:
     """Tell whether two posts may have chosen blocks (n_blocks,), from the attributes of few elements."""
     nodes, places = page.nodes, page.blocks.node[chosen]
-    found = np.array(_having(nodes, OF_POSTS))
+    found = np.array(nodes.with_any(OF_POSTS, any_case=True))
     is_around = places.searchsorted(found) < places.searchsorted(nodes.end[found]) if len(found) else found
-    return len(_named(nodes, found[is_around].tolist())) > 1 or len(_having(nodes, OF_BODIES)) > 1
-
-
-def _having(nodes: Nodes, words: tuple[bytes, ...]) -> list[int]:
-    """Return the elements with one of the words in their attributes."""
-    return sorted(set().union(*nodes.with_words(words, any_case=True).values()))
+    return len(_named(nodes, found[is_around].tolist())) > 1 or len(nodes.with_any(OF_BODIES, any_case=True)) > 1
 
 
 def _named(nodes: Nodes, found: Sequence[int]) -> list[int]:
@@ -200,13 +195,13 @@ def _named(nodes: Nodes, found: Sequence[int]) -> list[int]:
 
 def _candidates(nodes: Nodes) -> list[int]:
     """Return the elements that are named or typed as posts, or those around bodies of posts."""
-    posts = _named(nodes, _having(nodes, OF_POSTS))
+    posts = _named(nodes, nodes.with_any(OF_POSTS, any_case=True))
     return posts if len(posts) > 1 else _around_bodies(nodes)
 
 
 def _around_bodies(nodes: Nodes) -> list[int]:
     """Return the largest element around each body of a forum's post that has no other body, such as a table's row."""
-    found = _having(nodes, OF_BODIES)
+    found = nodes.with_any(OF_BODIES, any_case=True)
     bodies = np.array(list(islice(compress(found, _of_sets(nodes, found, _is_forum_body)), _MOST)))
     posts: list[int] = []
     for node in bodies.tolist() if len(bodies) > 1 else ():
@@ -294,8 +289,7 @@ class _Finder:
     def _read_marks(self, candidates: NDArray[np.int64]) -> None:
         """Find the authors and dates in the candidates, and the quotations, whose authors are others."""
         nodes = self.nodes
-        held = nodes.with_words(_MARK_WORDS, any_case=True)
-        found = {*nodes.indices("time").tolist()}.union(*held.values())
+        found = {*nodes.indices("time").tolist(), *nodes.with_any(_MARK_WORDS, any_case=True)}
         named = np.array(sorted(found), dtype=np.int64)
         named = named[nodes.innermost(candidates, named) >= 0]
         marks = _of_sets(nodes, named.tolist(), _mark_kind)

@@ -126,6 +126,10 @@ int style_hides(const char *style, size_t length); /* 0 or 1; UNKNOWN if it is n
 int style_conceals(const char *style);             /* 0 or 1, for any UTF-8 that ends with a zero byte */
 int class_conceals(const char *class);
 
+/* parsing_styles.c */
+const char *after_word(const char *at, const char *word); /* the place behind a word in lower case; NULL without it */
+int is_zero(const char *at, const char *property); /* whether `property : 0` or a number that starts with a point is at `at` */
+
 /* parsing_segmentation.c */
 PyObject *segment_nodes(PyObject *module, PyObject *arguments);
 
@@ -151,6 +155,7 @@ PyObject *word_densities(PyObject *module, PyObject *arguments);
 
 /* metadata_words.c */
 PyObject *attribute_words(PyObject *module, PyObject *arguments);
+PyObject *word_table(PyObject *module, PyObject *arguments);
 
 /* predictors_log_odds.c. Both write n numbers. */
 void compute_log_odds(const double *probabilities, size_t n, double *log_odds);

@@ -76,6 +76,7 @@ static PyMethodDef functions[] = {
     {"json_string", json_string, METH_VARARGS, NULL},
     {"word_densities", word_densities, METH_VARARGS, NULL},
     {"attribute_words", attribute_words, METH_VARARGS, NULL},
+    {"word_table", word_table, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

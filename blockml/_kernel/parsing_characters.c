@@ -60,14 +60,6 @@ int utf8_kind(const char *text, Py_ssize_t its_length) {
     return controls ? TEXT_INVISIBLE : most > ' ' ? TEXT_CLEAN : TEXT_BLANK;
 }
 
-/* Returns the position after `word` (lower case) at `begin`, ignoring case; NULL without a match. The text ends with a
-   zero byte. */
-static const char *match_word(const char *begin, const char *word) {
-    for (; begin != NULL && *word; word++, begin++)
-        if ((*begin | 0x20) != *word) return NULL;
-    return begin;
-}
-
 static const char *behind_space(const char *begin) {
     while (point_is_space((unsigned char)*begin)) begin++;
     return begin;
@@ -75,43 +67,25 @@ static const char *behind_space(const char *begin) {
 
 /* Tells whether `property : value` is at `begin`, with any white space around the colon. */
 static int is_declared(const char *begin, const char *property, const char *value) {
-    if ((begin = match_word(begin, property)) == NULL) return 0;
+    if ((begin = after_word(begin, property)) == NULL) return 0;
     begin = behind_space(begin);
-    return *begin == ':' && match_word(behind_space(begin + 1), value) != NULL;
-}
-
-#define BLANKS " \t\n\r\f\v"
-
-/* Tells whether `property : 0` or a number that starts with a point is at `begin`. */
-static int is_zero(const char *begin, const char *property) {
-    for (; *property; begin++, property++)
-        if (lower_of(*begin) != *property) return 0;
-    begin += strspn(begin, BLANKS);
-    if (*begin++ != ':') return 0;
-    begin += strspn(begin, BLANKS);
-    return *begin == '0' || *begin == '.';
+    return *begin == ':' && after_word(behind_space(begin + 1), value) != NULL;
 }
 
 int style_conceals(const char *style) {
     for (; *style; style++) {
         char c = lower_of(*style);
-        if (c == 'o' && is_zero(style, "opacity")) return 1;
-        if (c == 'f' && is_zero(style, "font-size")) return 1;
+        if ((c == 'o' && is_zero(style, "opacity")) || (c == 'f' && is_zero(style, "font-size"))) return 1;
         if (c == '-' && strspn(style + 1, "0123456789") >= 3) return 1;
     }
     return 0;
 }
 
 int class_conceals(const char *class) {
-    static const char *const words[] = {"sr-only", "visually", "screen"};
     for (; *class; class++) {
-        char c = lower_of(*class);
-        for (int k = 0; k < 3; k++) {
-            if (c != words[k][0]) continue;
-            const char *word = words[k], *at = class;
-            while (*word && lower_of(*at) == *word) at++, word++;
-            if (!*word) return 1;
-        }
+        char c = (char)(*class | 0x20);
+        if (c == 's' && (after_word(class, "sr-only") != NULL || after_word(class, "screen") != NULL)) return 1;
+        if (c == 'v' && after_word(class, "visually") != NULL) return 1;
     }
     return 0;
 }

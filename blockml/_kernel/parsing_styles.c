@@ -3,7 +3,7 @@
 
 #define BLANKS " \t\n\r\f\v"
 
-static const char *after_word(const char *at, const char *word) {
+const char *after_word(const char *at, const char *word) {
     while (*word && lower_of(*at) == *word) at++, word++;
     return *word ? NULL : at;
 }
@@ -15,6 +15,11 @@ static const char *value_of(const char *at, const char *property) {
     return *at == ':' ? at + 1 + strspn(at + 1, BLANKS) : NULL;
 }
 
+int is_zero(const char *at, const char *property) {
+    const char *value = value_of(at, property);
+    return value != NULL && (*value == '0' || *value == '.');
+}
+
 static int may_hide_at(const char *at) {
     const char *value;
     switch (lower_of(*at)) {
@@ -22,8 +27,8 @@ static int may_hide_at(const char *at) {
     case 'v':
         value = value_of(at, "visibility");
         return value != NULL && (after_word(value, "hidden") != NULL || after_word(value, "collapse") != NULL);
-    case 'o': return (value = value_of(at, "opacity")) != NULL && (*value == '0' || *value == '.');
-    case 'f': return (value = value_of(at, "font-size")) != NULL && (*value == '0' || *value == '.');
+    case 'o': return is_zero(at, "opacity");
+    case 'f': return is_zero(at, "font-size");
     case 'c': return after_word(at, "clip") != NULL;
     case ':': value = at + 1 + strspn(at + 1, BLANKS); return *value == '-' && strspn(value + 1, "0123456789") >= 3;
     default: return 0;

@@ -216,17 +216,21 @@ class Compiled(Protocol):
 
     # Metadata: words in attributes.
 
+    def word_table(self, words: tuple[bytes, ...], any_case: int, /) -> bytes:
+        """Return the table by which at most 63 words are found.
+
+        If bit k of ``any_case`` is set, ``words[k]`` is in lower case and matches in any case.
+        """
+
     def attribute_words(
         self,
         pairs: bytes,
         words: tuple[bytes, ...],
-        any_case: int,
+        table: bytes,
         ends_and_found: tuple[NDArray[np.int64], NDArray[np.int64]],
         /,
     ) -> None:
-        """Set bit k of each attribute set (n_sets,) that has ``words[k]``, of at most 63 words.
-
-        If bit k of ``any_case`` is set, the word is in lower case and matches in any case.
+        """Set bit k of each attribute set (n_sets,) that has ``words[k]``, given the table of the words.
 
         ``pairs`` and ``ends`` are the fields of :class:`blockml.page.attributes.Attributes`. Reference:
         ``blockml.page.attributes``.

@@ -267,7 +267,7 @@ def complete_threads(page: Draft) -> None:
     p_article = page.prediction.p_article
     if p_article is None or p_article >= _CERTAIN_ARTICLE:
         return
-    if sum(map(len, page.page.nodes.with_words(OF_POSTS, any_case=True).values())) < _MIN_NAMED:
+    if len(page.page.nodes.with_any(OF_POSTS, any_case=True)) < _MIN_NAMED:
         return
     from blockml.posts import find_posts  # only pages with names of posts need it
 

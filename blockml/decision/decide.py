@@ -159,9 +159,11 @@ def _decide(
             found[changed] = reason
         return tuple(found.tolist())
 
+    # Labels refer to the draft, and it must not refer to them, or only a garbage collection would free the page.
+    labels, draft.labels = draft.labels, None
     return Decision(
         prediction.scores, draft.scores, draft.kept, LazySequence(len(by_blocks), reasons),
-        draft.by_score & ~draft.kept, draft.labels, certain, tuple(remarks), draft.posts,
+        draft.by_score & ~draft.kept, labels, certain, tuple(remarks), draft.posts,
     )  # fmt: skip
 
 

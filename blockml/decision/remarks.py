@@ -144,7 +144,7 @@ def notes_of_marks(outline: Outline, kept: NDArray[np.bool_]) -> Iterator[tuple[
     [(2, 3)]
     """
     nodes = outline.page.nodes
-    links = nodes.with_words(_WITHIN)[_WITHIN[0]]
+    links = nodes.with_any(_WITHIN)
     marks = [node for node in links if _is_mark(nodes, node)]
     if not marks:
         return
@@ -154,7 +154,7 @@ def notes_of_marks(outline: Outline, kept: NDArray[np.bool_]) -> Iterator[tuple[
     if not marks:
         return
     targets: dict[str, int] = {}
-    for node in sorted({node for held in nodes.with_words(_IDS).values() for node in held}):
+    for node in nodes.with_any(_IDS):
         attributes = nodes.attributes[node]
         targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
     within = np.array(links, dtype=np.intp)

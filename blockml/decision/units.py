@@ -16,6 +16,7 @@ pages of which no model was trained, the completed words are more often content 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress, count, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +57,6 @@ _LONG_HEADING = 15
 _DEFAULT = 0.5
 #: Last characters of a line that announces the next one, and of a sentence.
 _ANNOUNCES, _ENDS_SENTENCE = (":", "：", "…", "..."), '.!?:;…。！？"”»)'
-_LAST_SIGNS = frozenset(end[-1:] for end in _ANNOUNCES)
 #: Maximum blocks of one word, or hidden ones, between a line and what it announces.
 _PASSED = 3
 _HIDDEN = int(Flag.HIDDEN)
@@ -177,7 +177,7 @@ def complete_lines(page: Draft) -> None:
     """Keep lines that announce something kept, and the lists, tables, code and values that kept lines announce."""
     outline = page.outline
     texts = outline.page.blocks.texts
-    ends = [row for row, text in enumerate(texts) if text[-1:] in _LAST_SIGNS and text.endswith(_ANNOUNCES)]
+    ends = list(compress(count(), map(str.endswith, texts, repeat(_ANNOUNCES))))
     if not ends:
         return
     line, words, kept = outline.line, page.words, page.kept.copy()

@@ -221,7 +221,8 @@ class _Builder:
     def build(self) -> Document:  # noqa: PLR0912 (one loop over nodes, without calls where texts are plain)
         """Walk over the nodes and return the document."""
         nodes, order = self.nodes, self.order
-        names, raw, texts, separators, whole = nodes.names, nodes.texts, self.texts, self.separators, self.whole
+        names, raw, texts, separators = nodes.names, nodes.texts, self.texts, self.separators
+        whole, self.whole = self.whole, {}  # its functions refer to this builder, which is then freed at once
         content, spaces, skipped = self.content, self.spaces, 0
         open_ends: list[int] = []
         closers: list[Callable[[], object]] = []

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.document.shown import IN_TEXT, OF_CODE, shown_texts
+from blockml.document.shown import OF_CODE, shown_texts
 from blockml.page import Flag, Nodes, Page
 from blockml.text.words import lazy_pattern
 
@@ -121,8 +121,7 @@ def listings(nodes: Nodes) -> list[int]:
     ['table']
     """
     found = set()
-    held = nodes.with_words(IN_TEXT)  # each of the names has one of the words
-    for node in {node for word in OF_CODE for node in held[word]}:
+    for node in nodes.with_any(OF_CODE):  # each of the names has one of the words
         classes = _classes(nodes, node)
         if nodes.flags[node] & _PREFORMATTED:
             continue

@@ -110,6 +110,8 @@ class InlineContent:
         Open marks continue in the next paragraph; a link does only if it has no text yet.
         """
         tokens, opened = self.tokens, self.opened
+        if len(tokens) == len(opened):  # all are starts, which go on
+            return ()
         self.tokens = []
         if opened:
             self.opened = []
@@ -157,6 +159,8 @@ def normalised(tokens: Sequence[Token], *, heading: bool = False, has_tex: Lazy[
     if len(tokens) == 1 and isinstance(only := tokens[0], str):  # most paragraphs
         text = only.strip(" \n")
         return (text,) if text else ()
+    if len(tokens) == 1 and isinstance(only, Picture):
+        return (only,)
     form = _NormalForm(heading=heading)
     form.read(tokens)
     return form.result()
@@ -229,7 +233,8 @@ class _NormalForm:
 
     def result(self) -> tuple[Inline, ...]:
         """Return what was read."""
-        self._end_code()
+        if self.code:
+            self._end_code()
         while self.frames:
             self._end_span()
         self._end_text()

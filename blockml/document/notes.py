@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.document.shown import IN_MARKUP, line_element, text_sums
+from blockml.document.shown import line_element, text_sums
 from blockml.outline import FOOTNOTE_MARK
 from blockml.page import Nodes, Page
 
 __all__ = ["Notes", "find_notes"]
 
 #: Parts of the attributes of links within the page, and of the elements they may lead to.
-_WITHIN, _IDS = b"href\0#", (b"id\0", b"name\0")
+_WITHIN, _IDS = (b"href\0#",), (b"id\0", b"name\0")
 #: Texts of links back to marks.
 _BACK = re.compile(r"\s*(?:[\^↑⇑↩↵⤴⏎]\ufe0e?\s*)+")
 #: Texts before and after a mark whose brackets would be empty without it.
@@ -47,7 +47,7 @@ def find_notes(page: Page, shown: NDArray[np.bool_]) -> Notes:
     ['Cats', '[1]', ' rule.', 'Ask one. ']
     """
     nodes = page.nodes
-    named = [node for node in nodes.with_words(IN_MARKUP)[_WITHIN] if nodes.name(node) == "a"]
+    named = [node for node in nodes.with_any(_WITHIN) if nodes.name(node) == "a"]
     if not named:
         return Notes({}, {})
     sums = text_sums(shown)
@@ -58,7 +58,7 @@ def find_notes(page: Page, shown: NDArray[np.bool_]) -> Notes:
     names = {node: nodes.attributes[node].get("href", "").strip()[1:] for node in marks}
     targets: dict[str, int] = {}
     if any(names.values()):  # "#" leads to the top of the page
-        for node in sorted({node for held in nodes.with_words(_IDS).values() for node in held}):
+        for node in nodes.with_any(_IDS):
             attributes = nodes.attributes[node]
             targets.setdefault(attributes.get("id") or attributes.get("name") or "", node)
     n_shown, lines = text_sums(shown & (nodes.tag == 0)), dict[int, int]()

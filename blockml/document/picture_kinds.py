@@ -302,6 +302,8 @@ def image_address(attributes: Mapping[str, str]) -> str:
     'cat.jpg'
     """
     source = read_address(attributes.get("src", ""))
+    if source and attributes.keys().isdisjoint(_LAZY) and not is_placeholder(source):  # most pictures
+        return source
     late = [address for name in _LAZY if name in attributes and (address := read_address(attributes[name]))]
     known = next(filter(_is_picture, late), "")
     if known or (source and not is_placeholder(source)):

@@ -27,10 +27,11 @@ from blockml.document.picture_kinds import (
     picture_sides,
     shown_person,
 )
-from blockml.document.shown import IN_MARKUP, shown_texts, text_sums
+from blockml.document.shown import shown_texts, text_sums
 from blockml.page import Flag, Image, Page
+from blockml.page.attributes import searched_together
 from blockml.page.bounds import Budget, absolute_addresses
-from blockml.page.lazy import Lazy
+from blockml.page.lazy import cached_property
 from blockml.text.addresses import is_safe
 from blockml.text.words import readable
 
@@ -60,6 +61,8 @@ _FIGURES = frozenset({"figure", "picture"})
 _ELSEWHERE_NAMES, _WHOLE = frozenset({"aside", "footer", "form", "nav"}), frozenset({"body", "html"})
 #: Names of ``meta`` elements that declare the page's picture.
 _DECLARED = frozenset({"og:image", "og:image:url", "twitter:image"})
+#: Words of these elements, and of captions.
+_OF_IMAGES, _OF_CAPTIONS = (searched_together((word,), of_outputs=True) for word in (b":image", b"caption"))
 _MIN_NAME = 5  # minimum characters of a file name that identifies a picture
 
 
@@ -169,10 +172,8 @@ class _Finder:
         self.elsewhere: dict[int, bool] = {-1: False}  # by element
         self.in_figure: dict[int, bool] = {}  # by the element around a picture
         self.is_other: dict[tuple[int, int], bool] = {}  # by the element around a picture, and its box
-        self.sources = Lazy(self._sources)
         self.traits: dict[int, tuple[bool, bool, bool, bool]] = {}  # see _traits, by element
         self.last = -1, ""  # node and address of the previous picture
-        self.named = page.nodes.with_words(IN_MARKUP)
 
     def find(self) -> Pictures:
         """Return the pictures of the main content."""
@@ -258,10 +259,11 @@ class _Finder:
         """Return the address of the first ``source`` of a ``picture`` element."""
         if parent < 0 or self.nodes.name(parent) != "picture":
             return ""
-        places, addresses = self.sources.value
+        places, addresses = self._sources
         place = bisect_left(places, parent)
         return addresses[place] if place < len(places) and places[place] < self.nodes.end[parent] else ""
 
+    @cached_property
     def _sources(self) -> tuple[list[int], list[str]]:
         """Return the ``source`` elements that have an address, and these."""
         attributes = self.nodes.attributes
@@ -362,7 +364,7 @@ class _Finder:
     def _add_declared(self, found: dict[int, str], rest: Sequence[int], places: Mapping[int, _Place]) -> None:
         """Add the first of the other pictures that is the page's declared picture, unless that is found already."""
         nodes = self.nodes
-        metas = [nodes.attributes[node] for node in self.named[b":image"]]
+        metas = [nodes.attributes[node] for node in nodes.with_any(_OF_IMAGES)]
         declared = [
             picture_file_name(item.get("content", ""))
             for item in metas
@@ -400,7 +402,7 @@ class _Finder:
     def _captions(self, found: Mapping[int, str]) -> dict[int, Sequence[int]]:
         """Return the blocks of captions: the first one after a picture in its figure, or else the last before it."""
         nodes, words, starts = self.nodes, self.words.item, self.page.blocks.node
-        own = [node for node in self.named[b"caption"] if "caption" in nodes.attributes[node].get("class", "")]
+        own = [node for node in nodes.with_any(_OF_CAPTIONS) if "caption" in nodes.attributes[node].get("class", "")]
         candidates = sorted({*nodes.indices("figcaption").tolist(), *own})
         captions: dict[int, Sequence[int]] = {}
         figures: dict[int, int] = {-1: -1}  # the innermost figure, by the element around a picture; -1 without one

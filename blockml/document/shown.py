@@ -13,8 +13,6 @@ from blockml.page.attributes import searched_together
 from blockml.parsing.segmentation import BREAKING, VOID, own_lines
 
 __all__ = [
-    "IN_MARKUP",
-    "IN_TEXT",
     "LISTS",
     "OF_CODE",
     "OF_SPACES",
@@ -130,7 +128,7 @@ def shown_nodes(
 
 
 #: Roles with the character after their name in attributes.
-_HEADING, _LIST = b"role\0heading\0", b"role\0list"
+_HEADING, _LIST = (searched_together((word,), of_outputs=True) for word in (b"role\0heading\0", b"role\0list"))
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 #: Elements that are not in items of a list declared by role: an item with one of them is a card.
 _SECTIONS = _HEADINGS | {"table", "article", "section"}
@@ -149,14 +147,14 @@ def with_roles(page: Page) -> Page:
     ['h3', 'div']
     """
     nodes, changed = page.nodes, dict[int, str]()
-    held = nodes.with_words(IN_MARKUP)
-    sections = text_sums(nodes.named(_SECTIONS)) if held[_LIST] else np.zeros(0, dtype=np.int64)
-    for node in held[_HEADING]:
+    lists = nodes.with_any(_LIST)
+    sections = text_sums(nodes.named(_SECTIONS)) if lists else np.zeros(0, dtype=np.int64)
+    for node in nodes.with_any(_HEADING):
         attributes = nodes.attributes[node]
         if attributes.get("role") == "heading" and nodes.name(node) not in _HEADINGS:
             level = attributes.get("aria-level", "").strip()
             changed[node] = f"h{level if level in ('1', '2', '3', '4', '5', '6') else _LEVEL}"
-    for node in held[_LIST]:
+    for node in lists:
         around = nodes.parent.item(node)
         is_item = nodes.attributes[node].get("role") == "listitem" and nodes.name(node) != "li" and around >= 0
         if is_item and sections[nodes.end[node]] == sections[node] and nodes.attributes[around].get("role") == "list":
@@ -176,14 +174,12 @@ def with_roles(page: Page) -> Page:
 TEX_SCRIPT = b"math/tex"
 #: Words in the classes of highlighters, in styles and classes that keep white space, and in the addresses or classes of
 #: pictures of formulas.
-OF_CODE = (b"syntaxhighlighter", b"crayon-line", b"-code", b"code-line")
-OF_SPACES = (b"white-space", b"whitespace-")
-OF_TEX_IMAGES = (b"latex", b"LaTeX", b"tex.cgi", b"codecogs", b"math/render/", b"class\0tex\0")
-IN_TEXT = searched_together((*OF_CODE, *OF_SPACES, *OF_TEX_IMAGES, TEX_SCRIPT))
-#: Captions, declared pictures, links within the page, and roles.
-IN_MARKUP = searched_together((b"caption", b":image", b"href\0#", b"role\0heading\0", b"role\0list"), of_outputs=True)
+OF_CODE = searched_together((b"syntaxhighlighter", b"crayon-line", b"-code", b"code-line"))
+OF_SPACES = searched_together((b"white-space", b"whitespace-"))
+OF_TEX_IMAGES = searched_together((b"latex", b"LaTeX", b"tex.cgi", b"codecogs", b"math/render/", b"class\0tex\0"))
+_OF_TEX_SCRIPTS = searched_together((TEX_SCRIPT,))
 
 
 def may_have_formulas(page: Page) -> bool:
     """Tell whether a page has MathML or scripts of TeX."""
-    return "math" in page.nodes.names or len(page.nodes.with_words(IN_TEXT)[TEX_SCRIPT]) > 0
+    return "math" in page.nodes.names or len(page.nodes.with_any(_OF_TEX_SCRIPTS)) > 0

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.document.code import line_starts, write_code
-from blockml.document.shown import IN_TEXT, OF_SPACES, OF_TEX_IMAGES, may_have_formulas
+from blockml.document.shown import OF_SPACES, OF_TEX_IMAGES, may_have_formulas
 from blockml.page import Flag, Nodes, Page, Separator
 from blockml.parsing.segmentation import own_line_starts
 from blockml.text.words import lazy_pattern
@@ -141,8 +141,7 @@ def text_pieces(
     if page.nodes.has_custom_elements:
         for place in own_line_starts(page.nodes, page.blocks, rows).tolist():
             gaps[place] = gaps[place] if "\n" in gaps[place] else "\n"
-    held = page.nodes.with_words(IN_TEXT)
-    if may_have_formulas(page) or any(held[word] for word in OF_TEX_IMAGES):
+    if may_have_formulas(page) or page.nodes.with_any(OF_TEX_IMAGES):
         from blockml.document.mathematics import write_formulas
 
         write_formulas(page, rows, gaps, texts)
@@ -242,8 +241,7 @@ def kept_spaces(nodes: Nodes) -> NDArray[np.int8] | None:
     array([0, 0, 0, 1, 1, 0, 0], dtype=int8)
     """
     found: NDArray[np.int8] | None = None
-    held = nodes.with_words(IN_TEXT)
-    for node in sorted({node for word in OF_SPACES for node in held[word]}):
+    for node in nodes.with_any(OF_SPACES):
         kind = _kind(nodes.attributes[node])
         if found is None and kind:
             found = np.zeros(len(nodes), dtype=np.int8)

@@ -27,8 +27,8 @@ _ROW_OF = {mask: row for row, mask in enumerate(COUNTED.tolist())}
 
 #: Names and properties of ``meta`` elements that features read, in lower case.
 META = frozenset({"description", "og:description", "og:title", "og:type", "og:url"})
-#: Each element that declares something has one of these words in its attributes.
-_DECLARED = searched_together((b"og:", b"description", b"canonical"), any_case=True)
+#: Each element that declares something of this has one of these words in its attributes.
+_DECLARED = searched_together((b"og:title", b"og:type", b"og:url", b"description", b"canonical"), any_case=True)
 
 
 class BlockAmounts(NamedTuple):
@@ -253,8 +253,7 @@ class PageContext:
     def _declared(self) -> tuple[Mapping[str, str], str]:
         """:attr:`meta` and :attr:`canonical`, from one search."""
         nodes, meta, canonical = self.nodes, dict[str, str](), None
-        found = nodes.with_words(_DECLARED, any_case=True)
-        for node in sorted({node for of_word in found.values() for node in of_word}):
+        for node in nodes.with_any(_DECLARED, any_case=True):
             kind = nodes.name(node)
             if kind not in {"meta", "link"}:
                 continue

@@ -316,8 +316,8 @@ class VisibleMetadata:
     def author_links(self, links: NDArray[np.int64], starts: list[int]) -> Iterator[tuple[int, int]]:
         """Iterate over the ranges of links to pages about authors, and from a start to a link to their mail."""
         nodes = self.page.nodes
-        naming = nodes.with_words(_OF_AUTHOR_PAGES, any_case=True)  # most links have none of the words
-        for node in sorted({*links.tolist()} & {node for held in naming.values() for node in held}):
+        # Most links have none of the words.
+        for node in sorted({*links.tolist()} & {*nodes.with_any(_OF_AUTHOR_PAGES, any_case=True)}):
             attributes = nodes.attributes[node]
             address = attributes.get("href", "")
             if attributes.get("rel") == "author" or _AUTHOR_PAGE.search(address.lower()):

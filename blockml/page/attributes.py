@@ -6,7 +6,7 @@ Most elements repeat the attributes of others, and features only read the attrib
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, overload
 
@@ -41,7 +41,7 @@ class Attributes(Sequence[Mapping[str, str]]):
     ({'class': 'a b', 'hidden': ''}, {}, 3)
     """
 
-    __slots__ = ("_mapped", "ends", "found", "given", "number", "pairs", "searched")
+    __slots__ = ("_mapped", "ends", "given", "number", "pairs", "searched")
 
     def __init__(
         self, number: NDArray[np.int32], given: list[Mapping[str, str] | None], pairs: bytes, ends: NDArray[np.int64]
@@ -51,10 +51,7 @@ class Attributes(Sequence[Mapping[str, str]]):
         self.pairs = pairs
         self.ends = ends
         self._mapped: list[int] | None = None  # sets that were given as mappings
-        #: Elements by word, for the words that were looked for and whether in any case; several outputs of a page look
-        #: for the same ones. And the elements of each search by the bits of their words.
-        self.found: dict[_Words, Mapping[bytes, list[int]]] = {}
-        self.searched: dict[_Search, Mapping[int, list[int]]] = {}
+        self.searched: dict[_Search, _Found] = {}  #: What each search found, because outputs share some.
 
     def __len__(self) -> int:
         return len(self.number)
@@ -67,8 +64,7 @@ class Attributes(Sequence[Mapping[str, str]]):
         if isinstance(node, slice):
             return [self.mapping(number) for number in self.number[node].tolist()]
         number = self.number.item(node)
-        held = self.given[number]
-        return self.mapping(number) if held is None else held
+        return (self.given[number] or self.mapping(number)) if number else NO_ATTRIBUTES
 
     def __iter__(self) -> Iterator[Mapping[str, str]]:
         return map(self.mapping, self.number.tolist())
@@ -100,17 +96,17 @@ class Attributes(Sequence[Mapping[str, str]]):
             return NO_ATTRIBUTES
         held = self.given[number]
         if held is None:
-            held = _mapping(self.pairs[self.ends.item(number - 1) : self.ends.item(number)])
-            self.given[number] = held
+            held = self.given[number] = _mapping(self.pairs[self.ends.item(number - 1) : self.ends.item(number)])
         return held
 
 
 def _mapping(pairs: bytes) -> Mapping[str, str]:
     """Return the attributes of one set."""
-    parts = pairs.decode().split("\0")
-    if len(parts) == 5:  # two attributes, the most frequent case; the last part is empty
+    parts = pairs.decode().split("\0")  # the last one is empty
+    if len(parts) == 5:  # two attributes, the most frequent case
         return {parts[0]: parts[1], parts[2]: parts[3]}
-    return dict(zip(parts[::2], parts[1::2], strict=False))
+    own = iter(parts)
+    return dict(zip(own, own, strict=False))
 
 
 #: Words that are found in one search, because most pages are searched for all of them; and those of other outputs than
@@ -138,7 +134,22 @@ class _Search(NamedTuple):
     cases: int  #: Bits of the words that match in any case.
 
 
-@functools.cache
+class _Found(NamedTuple):
+    """Nodes with some of the words of a search."""
+
+    nodes: NDArray[np.intp]
+    bits: NDArray[np.int64]  #: Bits of the words that each has.
+    some: int  #: Bits of the words that some node has.
+
+    @classmethod
+    def of(cls, bits: NDArray[np.int64]) -> _Found:
+        """Return the nodes, given the bits of each (n_nodes,)."""
+        (nodes,) = bits.nonzero()
+        own = bits[nodes]
+        return cls(nodes, own, int(np.bitwise_or.reduce(own)))
+
+
+@functools.lru_cache(256)  # a few words are those of pages
 def _search_for(own: _Words) -> tuple[_Search, int]:
     """Return the search that finds some words, and the bit of the first one."""
     groups = next((groups for groups in (_TOGETHER, _OF_OUTPUTS) if own in groups), [own])
@@ -148,59 +159,52 @@ def _search_for(own: _Words) -> tuple[_Search, int]:
     return _Search(words, sum(any_case << k for k, any_case in numbered)), first
 
 
+@functools.lru_cache(32)
+def _table(search: _Search) -> bytes:
+    """Return the table by which the C extension finds the words of a search."""
+    assert _kernel.compiled is not None  # noqa: S101 (the caller asks)
+    return _kernel.compiled.word_table(search.words, search.cases)
+
+
 def nodes_with_words(
     held: Sequence[Mapping[str, str]], words: tuple[bytes, ...], *, any_case: bool = False
 ) -> Mapping[bytes, list[int]]:
     """Implement :meth:`blockml.page.Nodes.with_words` for the attributes of nodes."""
-    own = words, any_case
+    (nodes, bits, some), first = _found(held, (words, any_case))
+    numbered = enumerate(words, start=first)
+    return {word: nodes.compress(bits & (1 << bit)).tolist() if some >> bit & 1 else [] for bit, word in numbered}
+
+
+def nodes_with_any(held: Sequence[Mapping[str, str]], words: tuple[bytes, ...], *, any_case: bool = False) -> list[int]:
+    """Implement :meth:`blockml.page.Nodes.with_any` for the attributes of nodes."""
+    (nodes, bits, some), first = _found(held, (words, any_case))
+    own = (1 << len(words)) - 1 << first
+    return nodes.compress(bits & own).tolist() if some & own else []
+
+
+def _found(held: Sequence[Mapping[str, str]], own: _Words) -> tuple[_Found, int]:
+    """Return the nodes with some of the words of the search that finds these, and the bit of the first of these."""
     if not isinstance(held, Attributes):
-        search = _Search(words, -int(any_case))
-        return _by_word(_grouped(enumerate(_bits(item, search) for item in held)), words, 0)
-    if (known := held.found.get(own)) is None:
-        search, first = _search_for(own)
-        if (bits := held.searched.get(search)) is None:
-            bits = held.searched[search] = _searched(held, search)
-        known = held.found[own] = _by_word(bits, words, first)
-    return known
+        search = _Search(own[0], -int(own[1]))
+        return _Found.of(np.array([_bits(item, search) for item in held], dtype=np.int64)), 0
+    search, first = _search_for(own)
+    if (found := held.searched.get(search)) is None:
+        found = held.searched[search] = _searched(held, search)
+    return found, first
 
 
-def _searched(held: Attributes, search: _Search) -> Mapping[int, list[int]]:
-    """Return the nodes with some of the words, by the bits of their words."""
+def _searched(held: Attributes, search: _Search) -> _Found:
+    """Return the nodes with some of the words."""
     found = np.zeros(len(held.given), dtype=np.int64)
     if _kernel.compiled is not None:
-        _kernel.compiled.attribute_words(held.pairs, search.words, search.cases, (held.ends, found))
+        _kernel.compiled.attribute_words(held.pairs, search.words, _table(search), (held.ends, found))
     else:
         for k, word in enumerate(search.words):
             _mark(held.pairs.lower() if search.cases >> k & 1 else held.pairs, held.ends, word, k, found)
     for number in held.mapped():
         if mapping := held.given[number]:
             found[number] = _bits(mapping, search)
-    if not np.count_nonzero(found):
-        return {}
-    of_node = found.take(held.number)
-    (nodes,) = of_node.nonzero()
-    return _grouped(zip(nodes.tolist(), of_node[nodes].tolist(), strict=True))
-
-
-def _grouped(bits: Iterable[tuple[int, int]]) -> Mapping[int, list[int]]:
-    """Return the nodes of each number of bits, given nodes and their bits."""
-    found: dict[int, list[int]] = {}
-    for node, own in bits:
-        found.setdefault(own, []).append(node)
-    return found
-
-
-def _by_word(nodes: Mapping[int, list[int]], words: tuple[bytes, ...], first: int) -> dict[bytes, list[int]]:
-    """Return, by word, the nodes that have its bit: the first word has bit ``first``."""
-    found: dict[bytes, list[int]] = {word: [] for word in words}
-    for bits, held in nodes.items():
-        rest = bits >> first & (1 << len(words)) - 1
-        while rest:
-            found[words[(rest & -rest).bit_length() - 1]] += held
-            rest &= rest - 1
-    for of_word in found.values() if len(nodes) > 1 else ():
-        of_word.sort()
-    return found
+    return _Found.of(found.take(held.number))
 
 
 def _mark(pairs: bytes, ends: NDArray[np.int64], word: bytes, k: int, found: NDArray[np.int64]) -> None:

@@ -25,8 +25,6 @@ class ElementNames(NamedTuple):
     words: tuple[bytes, ...]  #: Attributes of these elements contain one of these ASCII words.
     in_class: re.Pattern[str]  #: Found somewhere in a ``class``.
     in_id: re.Pattern[str]  #: Found at the start of an ``id``.
-    #: Words of these and other names, to find all of them in one pass; empty to look only for ``words``.
-    searched: tuple[bytes, ...] = ()
 
 
 def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
@@ -42,8 +40,7 @@ def blocks_in(page: Page, names: ElementNames) -> NDArray[np.bool_]:
     """
     nodes, owner = page.nodes, page.blocks.node
     found, after = np.zeros(len(owner), dtype=bool), 0
-    held_by = nodes.with_words(names.searched or names.words)
-    for node in sorted({node for word in names.words for node in held_by[word]}):
+    for node in nodes.with_any(names.words):
         if node >= after and nodes.name(node) not in _UNNAMED:
             held = nodes.attributes[node]
             if names.in_class.search(held.get("class") or "") or names.in_id.match(held.get("id") or ""):
@@ -72,15 +69,14 @@ _SIDEBAR = (
     r"((?!with|has|no|content|main|layout|page)[a-z0-9]+[-_])?(sidebar|typelist)s?"
     r"([-_]?(?!wrap|layout|main|content|no|page)[a-z0-9]+)?"
 )
-_OF_COMMENTS, _OF_SIDEBARS = (b"omment", b"omentar", b"isqus"), (b"idebar", b"ypelist")
-_SEARCHED = searched_together(_OF_COMMENTS + _OF_SIDEBARS)
+_OF_COMMENTS = searched_together((b"omment", b"omentar", b"isqus"))
+_OF_SIDEBARS = searched_together((b"idebar", b"ypelist"))
 #: Elements with a word for comments in a class, or at the start of an id: many ids repeat a heading, as targets of
 #: links.
-COMMENTS = ElementNames(_OF_COMMENTS, lazy_pattern(_COMMENT), lazy_pattern(_COMMENT), _SEARCHED)
+COMMENTS = ElementNames(_OF_COMMENTS, lazy_pattern(_COMMENT), lazy_pattern(_COMMENT))
 #: Elements whose id, or one of whose classes, is the name of a sidebar.
 SIDEBARS = ElementNames(
     _OF_SIDEBARS,
     lazy_pattern(rf"(?<!\S){_SIDEBAR}(?!\S)", re.IGNORECASE),
     lazy_pattern(rf"{_SIDEBAR}\Z", re.IGNORECASE),
-    _SEARCHED,
 )

@@ -11,7 +11,7 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.page.attributes import Attributes, nodes_with_words
+from blockml.page.attributes import Attributes, nodes_with_any, nodes_with_words
 from blockml.text.words import counted, lazy_pattern
 
 #: Levels after which an XPath starts again, and maximum characters of all XPaths: per node, and a constant added to
@@ -166,7 +166,7 @@ class Nodes:
         return [held.mapping(number) for number in places], [places[number] for number in numbers]
 
     def with_words(self, words: tuple[bytes, ...], *, any_case: bool = False) -> Mapping[bytes, list[int]]:
-        """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values; cached.
+        """Return, by word, the elements with an ASCII word in their attributes' (lower-case) names or values.
 
         Parameters
         ----------
@@ -183,6 +183,18 @@ class Nodes:
         {b'uthor': [3, 5], b'itemprop': [5]}
         """
         return nodes_with_words(self.attributes, words, any_case=any_case)
+
+    def with_any(self, words: tuple[bytes, ...], *, any_case: bool = False) -> list[int]:
+        """Return the elements with one of some words in their attributes, in order; see :meth:`with_words`.
+
+        Examples
+        --------
+        >>> import blockml
+        >>> page = blockml.parse("<p class=Author>Ann <b itemprop=author>Lee</b>")
+        >>> page.nodes.with_any((b"uthor", b"itemprop"))
+        [3, 5]
+        """
+        return nodes_with_any(self.attributes, words, any_case=any_case)
 
     def only(self, stays: NDArray[np.bool_]) -> Nodes:
         """Return the nodes marked in ``stays`` (n,), which must include the parent of each marked node.

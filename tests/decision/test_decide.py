@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Sequence
 
@@ -261,3 +262,22 @@ def test_names_of_labels() -> None:
     assert label_names((), ()) == (frozenset(), frozenset())
     with pytest.raises(UsageError, match="both included and excluded: main"):
         label_names(["main"], ["main", "heading"])
+
+
+@pytest.mark.parametrize("output", ["text", "labels", "reasons", "markdown", "html", "metadata", "images"])
+def test_a_result_is_freed_immediately(output: str) -> None:
+    """What a result holds, which is the whole page, is freed without a garbage collection, whatever was read of it."""
+    html = "<title>Cats</title><h1>Cats</h1><picture><source srcset=a.jpg><img src=data:></picture><p>They rule.<p>So."
+
+    def read() -> None:
+        result = blockml.extract(html)
+        assert getattr(result, output)
+
+    read()  # imports modules
+    gc.collect()
+    gc.disable()
+    try:
+        read()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

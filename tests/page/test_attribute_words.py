@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,9 +31,12 @@ def test_equal_to_the_reference(attributes: list[tuple[str, str]], any_case: boo
     found = page.nodes.with_words(WORDS, any_case=any_case)
     with python_reference():
         assert blockml.parse(html).nodes.with_words(WORDS, any_case=any_case) == found
-    for word, nodes in found.items():
+    some = sorted(set[int]().union(*found.values()))
+    for nodes in (page.nodes, replace(page.nodes, attributes=list(page.nodes.attributes))):
+        assert nodes.with_any(WORDS, any_case=any_case) == some
+    for word, own in found.items():
         text = word.decode()
-        assert nodes == [
+        assert own == [
             node
             for node, item in enumerate(page.nodes.attributes)
             if any(text in name or text in (value.lower() if any_case else value) for name, value in item.items())
@@ -79,7 +83,6 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
     """A page is searched once for all the words that are declared together."""
     nodes = blockml.parse("<p class=comments>A").nodes
     assert isinstance(nodes.attributes, Attributes)
-    nodes.attributes.found.clear()
     nodes.attributes.searched.clear()
     searches = list[object]()
 
@@ -87,7 +90,8 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
         searches.append(words)
         compiled.attribute_words(pairs, words, *others)
 
-    monkeypatch.setattr(_kernel, "compiled", SimpleNamespace(attribute_words=search))
+    kernel = SimpleNamespace(attribute_words=search, word_table=compiled.word_table)
+    monkeypatch.setattr(_kernel, "compiled", kernel)
     assert len(attributes._TOGETHER) > 1
     for words, any_case in attributes._TOGETHER:
         nodes.with_words(words, any_case=any_case)
@@ -97,15 +101,30 @@ def test_one_search_finds_all_words(monkeypatch: pytest.MonkeyPatch, compiled: _
 def test_wrong_arrays(compiled: _kernel.Compiled) -> None:
     """Arrays that don't fit together, short words and too many words are refused."""
     ends, found = np.array([0, 5]), np.zeros(2, np.int64)
+    words = (b"da",)
+    table = compiled.word_table(words, 0)
     with pytest.raises(IndexError, match="attribute sets end"):
-        compiled.attribute_words(b"a\0dadada\0", (b"da",), 0, (ends, found))
+        compiled.attribute_words(b"a\0dadada\0", words, table, (ends, found))
     with pytest.raises(IndexError, match="attribute sets end"):
-        compiled.attribute_words(b"a\0\0\0\0\0da", (b"da",), 0, (ends, found))
+        compiled.attribute_words(b"a\0\0\0\0\0da", words, table, (ends, found))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", (b"da",) * 64, 0, (ends, found))
+        compiled.attribute_words(b"", words, table, (ends, found[:1]))
     with pytest.raises(IndexError, match="too many"):
-        compiled.attribute_words(b"", (b"da",), 0, (ends, found[:1]))
+        compiled.attribute_words(b"", words, table[1:], (ends, found))
+    for too_many in (words * 64, words * 65):
+        with pytest.raises(IndexError, match="too many"):
+            compiled.word_table(too_many, 0)
+        with pytest.raises(IndexError, match="too many"):
+            compiled.attribute_words(b"", too_many, table, (ends, found))
     with pytest.raises(ValueError, match="two bytes"):
-        compiled.attribute_words(b"", (b"d",), 0, (ends, found))
+        compiled.word_table((b"d",), 0)
     with pytest.raises(TypeError):
-        compiled.attribute_words(b"", ("da",), 0, (ends, found))  # type: ignore[arg-type]
+        compiled.word_table(("da",), 0)  # type: ignore[arg-type]
+
+
+def test_a_wrong_table_reads_nothing_beyond_the_words(compiled: _kernel.Compiled) -> None:
+    """A table that says that each byte begins each of 64 words finds only the word that is there."""
+    found = np.zeros(1, np.int64)
+    table = b"\xff" * len(compiled.word_table((b"da",), 0))
+    compiled.attribute_words(b"a\0dadada\0", (b"da",), table, (np.array([9]), found))
+    assert found.tolist() == [1]

@@ -33,6 +33,18 @@ def test_embedded_data_is_named(name: str) -> None:
     assert name in record["warnings"][0]
 
 
+def test_each_name_is_found_in_any_case() -> None:
+    """The quick search for a part of the names passes over none of them."""
+    ids = "__NEXT_DATA__ __NUXT_DATA__ ng-state serverApp-state ___gatsby data-deferred-state-0 shoebox-main app-data"
+    names = "self.__next_f __NUXT__ __INITIAL_STATE__ __INITIAL_DATA__ __PRELOADED_STATE__ __APOLLO_STATE__ __DATA__"
+    rest = "__reactRouterContext __remixContext __sveltekit_1a2b __SERVER_DATA__ ytInitialData"
+    pages = {name: f'<script id="{name}">{DATA}</script>' for name in (*ids.split(), "__FRSH_STATE", "__APP_DATA__")}
+    pages |= {name: f"<script>window.{name} = {DATA}</script>" for name in (*names.split(), *rest.split())}
+    for name, page in pages.items():
+        for written, source in ((name, page), (name.upper(), page.replace(name, name.upper()))):
+            assert f"in scripts ({written})" in content_in_scripts(blockml.parse(source), 0)
+
+
 @pytest.mark.parametrize("mount", ["<div id=root></div>", '<div class=x id="app"> </div>', "<app-root></app-root>"])
 def test_an_application_without_text_is_recognised(mount: str) -> None:
     """An empty element of an application is enough, together with a script that fills it."""
