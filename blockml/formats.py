@@ -225,6 +225,11 @@ def find_chunks(
         raise UsageError(f"size must be at least 1, got {size}")
     if not 0 <= 2 * overlap <= size:
         raise UsageError(f"overlap must be between 0 and half of size, got {overlap}")
+    given: object = length
+    if not callable(given) or not isinstance(given(""), int | np.integer):
+        raise UsageError(
+            f"length must be a function that takes a text and returns an integer, such as len, not {given!r}"
+        )
     page, document = extraction.page, extraction.document.without(*without)
     text, starts, ends = text_places(page, extraction.kept)
     rows = np.flatnonzero(extraction.kept).tolist()

@@ -444,4 +444,4 @@ def test_blocks_accept_numpy_indices() -> None:
     assert type(block.index) is int
     assert block == page.blocks[1]
     with pytest.raises(TypeError):
-        page.blocks[0.5]  # type: ignore[index]
+        page.blocks[0.5]  # type: ignore[call-overload]

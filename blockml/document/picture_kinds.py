@@ -283,6 +283,8 @@ _MAX_NAME = 200
 #: A candidate of ``srcset``: an address, which may have commas, and what follows it up to the next comma. Repeats of
 #: characters are possessive, so that the time grows with the length of the text only.
 _CANDIDATE = re.compile(r"(?P<address>[^\s,]\S*+)(?P<descriptor>(?:(?<!,)[^,]++)?)")
+#: The end of a candidate of ``srcset`` before the next one.
+_OF_SET = re.compile(r"\s[0-9]{1,9}(?:\.[0-9]{1,9})?[wx]\s*+,\s")
 _DESCRIPTOR = re.compile(r"\s*+([0-9]{1,9}+(?:\.[0-9]{1,9}+)?)[wx](?:\s++[0-9]++h)?\s*+")
 
 
@@ -298,13 +300,13 @@ def image_address(attributes: Mapping[str, str]) -> str:
     ('cat.jpg', 'cat.jpg')
     >>> image_address({"src": "blank.gif", "srcset": "cat.jpg 400w, cats.jpg 800w"})
     'cats.jpg'
-    >>> image_address({"src": "blank.gif", "data-full": "cat.jpg"})
-    'cat.jpg'
+    >>> image_address({"src": "blank.gif", "data-full": "cat.jpg"}), image_address({"src": "a.jpg 400w, b.jpg 800w"})
+    ('cat.jpg', 'b.jpg')
     """
-    source = read_address(attributes.get("src", ""))
+    source = _address(attributes.get("src", ""))
     if source and attributes.keys().isdisjoint(_LAZY) and not is_placeholder(source):  # most pictures
         return source
-    late = [address for name in _LAZY if name in attributes and (address := read_address(attributes[name]))]
+    late = [address for name in _LAZY if name in attributes and (address := _address(attributes[name]))]
     known = next(filter(_is_picture, late), "")
     if known or (source and not is_placeholder(source)):
         return known or source
@@ -314,6 +316,12 @@ def image_address(attributes: Mapping[str, str]) -> str:
     ]
     widest = next(filter(None, map(_widest, sets)), "")
     return widest or next(filter(_is_picture_file, others), "") or next(iter(late), "") or source
+
+
+def _address(value: str) -> str:
+    """Return the address in an attribute, and the widest one if it has candidates as in a ``srcset``."""
+    address = read_address(value)
+    return _widest(address) if " " in address and _OF_SET.search(address) else address
 
 
 def _is_picture(value: str) -> bool:

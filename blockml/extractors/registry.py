@@ -181,7 +181,10 @@ def load(model: AnyModel = "default") -> Extractor:
 def trained(model: AnyModel) -> TrainedExtractor:
     """Load a trained model; raises UsageError for an untrained extractor, and the errors of :func:`load`."""
     name = os.fsdecode(model) if isinstance(model, str | os.PathLike) else ""
-    extractor = load(model) if name not in EXTRACTORS else None
+    try:
+        extractor = load(model) if name not in EXTRACTORS else None
+    except UnknownNameError:
+        raise UnknownNameError("model", name, [*model_names(), "(path of a model file)"]) from None
     if isinstance(extractor, TrainedExtractor):
         return extractor
     raise UsageError(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from itertools import compress
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +76,13 @@ class Blocks:
     def __repr__(self) -> str:
         return f"Blocks({counted(len(self), 'block')}, {counted(int(self.n_words.sum()), 'word')})"
 
-    def __getitem__(self, index: int) -> Block:
+    @overload
+    def __getitem__(self, index: int) -> Block: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Block, ...]: ...
+    def __getitem__(self, index: int | slice) -> Block | tuple[Block, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
         if not -len(self) <= index < len(self):
             raise IndexError(f"block {index} of a page with {counted(len(self), 'block')}")
         i = operator.index(index) % len(self)  # also for NumPy integers

@@ -220,7 +220,8 @@ class Extraction:
         Raises
         ------
         UsageError
-            ``size`` is less than 1, or ``overlap`` is negative or more than half of ``size``.
+            ``size`` is less than 1, ``overlap`` is negative or more than half of ``size``, or ``length`` is not a
+            function that returns an integer.
         UnknownNameError
             The format has another name.
 

@@ -323,10 +323,15 @@ def _flags(
     return flags
 
 
+#: Elements that hold rows and no text.
+_OF_ROWS = frozenset({"table", "thead", "tbody", "tfoot", "tr"})
+
+
 def join_rest(nodes: Nodes, blocks: Blocks, n_blocks: int) -> tuple[Nodes, Blocks]:
     """Return a page's tree and blocks, in which the last block joins all later ones, and one node their nodes.
 
-    The joined block's text node is the last node, and a child of the deepest element around the block.
+    The joined block's text node is the last node. It is a child of the deepest element around the block that may hold
+    text: what follows the rows of a table is behind the table, where an HTML parser would put it before.
 
     Parameters
     ----------
@@ -351,6 +356,8 @@ def join_rest(nodes: Nodes, blocks: Blocks, n_blocks: int) -> tuple[Nodes, Block
     rest = zip(blocks.texts[first + 1 :], is_glued, strict=True)
     text = blocks.texts[first] + "".join([text if glued else " " + text for text, glued in rest])
     parent = int(common_ancestor(nodes, blocks.node[first : first + 1], blocks.last_node[-1:])[0])
+    while parent >= 0 and nodes.name(parent) in _OF_ROWS:
+        parent = int(nodes.parent[parent])
     if parent < 0 and nodes.parent[start] >= 0:  # content after </html> has a separate root
         parent = nodes.ancestors(start)[-1]
     flags = nodes.flags[parent if parent >= 0 else start]

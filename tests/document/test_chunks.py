@@ -180,6 +180,9 @@ def test_wrong_arguments_are_errors() -> None:
             result.chunks(*arguments[:2], overlap=(*arguments, 0, 0)[2])
     with pytest.raises(UnknownNameError, match="markdown"):
         result.chunks(9, "json")
+    for length in ("words", lambda _: "one"):
+        with pytest.raises(UsageError, match="length must be a function that takes a text and returns an integer"):
+            result.chunks(9, length=length)  # type: ignore[arg-type]
     for options, message in (
         ({"fields": ("id", "number")}, "only records of chunks"),
         ({"chunks": 9, "deduplicate": True}, "can't be combined"),

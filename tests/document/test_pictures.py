@@ -150,6 +150,14 @@ def test_candidates_may_have_commas_in_their_address() -> None:
     assert image_address({"srcset": "/w_4,h_3/a.jpg 400w, /w_8,h_6/a.jpg 800w"}) == "/w_8,h_6/a.jpg"
 
 
+def test_a_list_of_candidates_is_not_an_address() -> None:
+    """Where ``src`` or an attribute of lazy pictures has what belongs into ``srcset``, the widest candidate counts."""
+    candidates = "https://a.example/1.jpg?c=1 1000w, https://a.example/2.jpg?c=1 1250w"
+    for name in ("src", "data-src", "data-lazy-src"):
+        assert image_address({name: candidates}) == "https://a.example/2.jpg?c=1"
+    assert image_address({"src": "/a cat, 2 dogs.jpg"}) == "/a cat, 2 dogs.jpg"
+
+
 def test_images_are_described() -> None:
     """An image has its absolute address, text, caption, size and the block before it."""
     picture = "<img src=i.jpg alt=' two  cats ' width=640px height=auto>"

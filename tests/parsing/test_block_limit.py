@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -81,6 +83,17 @@ def test_extraction(name: str) -> None:
     assert result.text.split() == ["Words", *(f"w{i}" for i in range(40_000))]
     markdown = blockml.render(result, "markdown")
     assert markdown.split()[-2:] == ["w39998", "w39999"]
+
+
+def test_the_rest_of_a_table_is_behind_it() -> None:
+    """Rows over the limit follow the table in each output, also where the page goes on after it."""
+    rows = "".join(f"<tr><td>a{i}</td><td>b{i}</td></tr>" for i in range(3_000))
+    result = blockml.extract(
+        f"<h1>Cats</h1><table><tr><th>A</th><th>B</th></tr>{rows}</table><p>The end.", model="plain"
+    )
+    assert result.status is Status.TRUNCATED
+    texts = [re.findall("a[0-9]+", text) for text in (result.text, result.markdown, result.html)]
+    assert texts == [[f"a{i}" for i in range(3_000)]] * 3
 
 
 def test_ordinary_pages_are_whole() -> None:

@@ -130,6 +130,8 @@ def test_views_of_blocks() -> None:
     assert [block.index for block in blocks] == [0, 1]
     assert blocks[-1] == blocks[1]
     assert blocks[1].text == "two"
+    assert blocks[:1] == (blocks[0],)
+    assert blocks[::-1] == (blocks[1], blocks[0])
     for index in (2, -3):
         with pytest.raises(IndexError, match="2 blocks"):
             blocks[index]
