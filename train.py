@@ -27,8 +27,7 @@ from blockml.model import Model, load_model, save_model
 from blockml.model.card import render_card
 from blockml.parsing import parse
 from blockml.text.words import metric_tokens
-from blockml.training.recipes import recipe
-from blockml.training.train import train_model
+from blockml.training import recipe, train_model
 from tools.outlines import labelled
 
 ROOT = Path(__file__).parent

@@ -87,7 +87,7 @@ def train(
     -------
     TrainedExtractor
         The model, for use with every function that takes a model; :func:`blockml.save` writes it. Its attribute
-        ``adaptation`` is the :class:`~blockml.training.adapt.Adaptation` to ``base``; unless that is ``accepted``, the
+        ``adaptation`` is the :class:`~blockml.training.Adaptation` to ``base``; unless that is ``accepted``, the
         model is ``base``.
 
     Raises
@@ -146,7 +146,7 @@ def train(
 
 def _adapted(base: TrainedExtractor, datasets: Sequence[Dataset], **options: Any) -> TrainedExtractor:  # noqa: ANN401
     """Adapt a model; return it unchanged if adaptation would not help."""
-    from blockml.training.adapt import adapt
+    from blockml.training.adaptation import adapt
 
     found = adapt(base.model, datasets, **options)
     extractor = TrainedExtractor(found.model or base.model, threshold=base.threshold)
@@ -173,7 +173,7 @@ def train_model(
     check_names(datasets)
     if not datasets:
         raise UsageError("training needs at least one data set")
-    check_type("recipe", recipe, Recipe, legal="a recipe, for example from blockml.training.recipes.recipe")
+    check_type("recipe", recipe, Recipe, legal="a recipe, for example from blockml.training.recipe")
     protocols = [protocols] if isinstance(protocols, str) else protocols
     check_protocols(recipe, protocols, n_folds)
     if recipe.learner == "lightgbm":

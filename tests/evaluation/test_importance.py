@@ -30,7 +30,7 @@ from blockml.model.contributions import ANCESTOR_WORDS
 from blockml.model.model_file import METRICS_SCHEMA, check_values
 from blockml.predictors import MeanTrees
 from blockml.predictors.tree_ensemble import Trees, joined
-from blockml.training.table import RowMatrix
+from blockml.training import RowMatrix
 
 DATA = Path(__file__).parents[2] / "data"
 

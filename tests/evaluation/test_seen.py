@@ -19,8 +19,7 @@ from blockml.model import Model, load_model, save_model
 from blockml.model.card import render_card
 from blockml.model.training_hashes import TrainingHashes
 from blockml.predictors import Correction
-from blockml.training.recipes import recipe
-from blockml.training.train import train_model
+from blockml.training import recipe, train_model
 
 SITES = Path(__file__).parents[2] / "data" / "sites"
 N_TRAINING = 30

@@ -22,7 +22,7 @@ from blockml.extractors import Extractor, Plain, Traits
 from blockml.page import Label, Page, Reason
 from blockml.predictors import BlockTypes
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
-from blockml.training.boosted_trees import fit_boosted_classes
+from blockml.training import fit_boosted_classes
 
 LABELS = (Label.MAIN, Label.COMMENT, Label.FOOTER)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.predictors.tree_ensemble import Trees, joined
-from blockml.training.boosted_trees import fit_boosted
+from blockml.training import fit_boosted
 
 
 def some_rows(seed: int) -> NDArray[np.float32]:

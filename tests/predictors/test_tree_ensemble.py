@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from blockml import _kernel
 from blockml.errors import ModelFormatError
 from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
-from blockml.training.sklearn_learners import FlatTree
+from blockml.training import FlatTree
 from tests.models import small_trees
 
 

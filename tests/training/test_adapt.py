@@ -16,7 +16,8 @@ from blockml.extractors import trained
 from blockml.model import load_model, save_model
 from blockml.model.card import render_card
 from blockml.page import Label
-from blockml.training.adapt import _accepted, adapt, fit_correction, prepare_page
+from blockml.training import adapt
+from blockml.training.adaptation import _accepted, fit_correction, prepare_page
 
 BASE = trained("default").model
 WORDS = (

@@ -19,11 +19,9 @@ from blockml.evaluation import Difference
 from blockml.evaluation.page_results import page_hashes
 from blockml.extractors import TrainedExtractor
 from blockml.model import Model
-from blockml.training.adapt import adapt
+from blockml.training import adapt, recipe, train_model
 from blockml.training.baseline import BaselineDifference
 from blockml.training.out_of_fold import has_training_pages, not_trainable, out_of_fold, recipe_of
-from blockml.training.recipes import recipe
-from blockml.training.train import train_model
 from tests.training.test_adapt import BASE, site
 
 pytestmark = pytest.mark.exhaustive

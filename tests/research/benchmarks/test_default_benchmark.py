@@ -18,10 +18,7 @@ from blockml.evaluation import Difference, Interval
 from blockml.features import feature_set
 from blockml.predictors import MLP
 from blockml.predictors.base import log_odds, sigmoid
-from blockml.training.boosted_trees import fit_lightgbm
-from blockml.training.cross_validation import cross_validate
-from blockml.training.ensemble import fit_ensemble
-from blockml.training.recipes import recipe
+from blockml.training import cross_validate, fit_ensemble, fit_lightgbm, recipe
 from research.benchmarks.default import cell, main, markdown
 from research.benchmarks.default_chart import chart
 from research.benchmarks.default_families import columns_by_family, predict_without, variants

@@ -462,7 +462,7 @@ def adapt_groups(
     by
         ``site`` or ``template``.
     command, report, accept_defects
-        See :func:`blockml.training.adapt.adapt`.
+        See :func:`blockml.training.adapt`.
 
     Raises
     ------
