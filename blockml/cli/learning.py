@@ -209,8 +209,7 @@ def _output_file(arguments: argparse.Namespace) -> Path:
 
 def _write_model(model: Model, output: Path) -> None:
     """Write a model and its card."""
-    from blockml.model import save_model
-    from blockml.model.card import render_card
+    from blockml.model import render_card, save_model
 
     with writing(output):
         save_model(model, output)

@@ -34,7 +34,7 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.model import Model, score_page
 from blockml.page import Label, Page
 from blockml.parsing import parse
-from blockml.predictors.base import log_odds, sigmoid
+from blockml.predictors import log_odds, sigmoid
 from blockml.predictors.correction import BlockKeys, Correction, block_keys
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.storage.atomic import safe_file_name

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from blockml.datasets import Dataset
 from blockml.datasets.validation import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, gold_defects
-from blockml.predictors.base import average_log_odds, log_odds, sigmoid
+from blockml.predictors import log_odds, sigmoid
+from blockml.predictors.base import average_log_odds
 from blockml.predictors.mlp import MLP
 from blockml.training import BlockTable, HeldOut, PagePolicy, Recipe, build_table, fit_ensemble, fit_page_policy, folds
 

@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from blockml import _kernel
 from blockml.errors import ModelFormatError
-from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
+from blockml.predictors import Trees
+from blockml.predictors.tree_ensemble import TREE_ARRAYS
 from blockml.training import FlatTree
 from tests.models import small_trees
 

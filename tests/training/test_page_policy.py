@@ -16,7 +16,7 @@ from blockml.errors import UsageError
 from blockml.extractors import TrainedExtractor
 from blockml.features.page_context import BlockAmounts
 from blockml.model import Model, load_model, save_model
-from blockml.predictors.base import sigmoid
+from blockml.predictors import sigmoid
 from blockml.predictors.page_features import page_features
 from blockml.training import (
     BlockTable,

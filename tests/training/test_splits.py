@@ -12,8 +12,7 @@ import blockml
 from blockml.datasets import Dataset, LabelledPage, TextGold, open_dataset
 from blockml.errors import DatasetError, UnknownNameError, UsageError
 from blockml.evaluation import bag_scores
-from blockml.model import Model, load_model, save_model
-from blockml.model.card import render_card
+from blockml.model import Model, load_model, render_card, save_model
 from blockml.training import (
     PROTOCOLS,
     RECIPES,
