@@ -265,6 +265,7 @@ def test_names_of_labels() -> None:
 
 
 @pytest.mark.parametrize("output", ["text", "labels", "reasons", "markdown", "html", "metadata", "images"])
+@pytest.mark.usefixtures("compiled")  # the functions of the builder in Python refer to each other
 def test_a_result_is_freed_immediately(output: str) -> None:
     """What a result holds, which is the whole page, is freed without a garbage collection, whatever was read of it."""
     html = "<title>Cats</title><h1>Cats</h1><picture><source srcset=a.jpg><img src=data:></picture><p>They rule.<p>So."
