@@ -23,12 +23,10 @@ from blockml.cli.output import note, write_output
 from blockml.datasets import Dataset, Gold, LabelledPage, TextGold, open_dataset
 from blockml.evaluation.importance import measured_importance
 from blockml.evaluation.page_results import hash_labelled
-from blockml.model import Model, load_model, save_model
-from blockml.model.card import render_card
+from blockml.model import Model, load_model, render_card, save_model
 from blockml.parsing import parse
 from blockml.text.words import metric_tokens
-from blockml.training.recipes import recipe
-from blockml.training.train import train_model
+from blockml.training import recipe, train_model
 from tools.outlines import labelled
 
 ROOT = Path(__file__).parent

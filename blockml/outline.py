@@ -114,21 +114,18 @@ class Outline:
 
     @cached_property
     def _numbers(self) -> list[int]:
-        """(n_names,) number of the kind, or of fields, of each name; 0 for other names."""
+        """(n_names,) number of the unit kind of each element name, or the number for form fields; 0 for other names."""
         return [_NUMBER_OF_NAME.get(name, 0) for name in self.page.nodes.names]
 
     @cached_property
     def _structural(self) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-        """(n,) elements of all kinds and fields, about one in ten nodes, and their numbers."""
+        """Elements of any unit kind and form fields, about one in ten nodes, and their numbers; (n,) each."""
         kinds = np.array(self._numbers, dtype=np.int8)[self.page.nodes.tag]
         found = kinds.nonzero()[0].astype(np.int64, copy=False)
         return found, kinds[found]
 
     def unit(self, kind: UnitKind) -> NDArray[np.int32] | None:
-        """Return (n_blocks,) the innermost element of a kind around each block, -1 without one.
-
-        None if no block is in such an element.
-        """
+        """Return the innermost element of a kind around each block, (n_blocks,), or -1; None if all would be -1."""
         if kind not in self._units:
             elements, found = self.elements(kind), None
             if len(elements):
@@ -201,19 +198,19 @@ class Outline:
 
     @cached_property
     def whole(self) -> NDArray[np.int32] | None:
-        """(n_blocks,) data table or plain list around each block, the outer one of both; -1 in neither."""
+        """Data table or plain list around each block, the outer one if it is in both; (n_blocks,), -1 for none."""
         table, plain = self.data_table, self.plain_list
         if table is None or plain is None:
             return plain if table is None else table
         return np.where((table >= 0) & ((plain < 0) | (table < plain)), table, plain)
 
     def _ranges(self, elements: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
-        """Iterate over elements with the first block of each, and one past the last."""
+        """Iterate over elements, each with its first block and the block after its last."""
         first, after = self.blocks_in(elements)
         return zip(elements.tolist(), first.tolist(), after.tolist(), strict=True)
 
     def _outermost(self, ranges: Iterable[tuple[int, int, int]]) -> NDArray[np.int32] | None:
-        """Return (n_blocks,) the outermost of some elements around each block, -1 without one; None without any."""
+        """Return the outermost of some elements around each block, (n_blocks,), or -1; None if all would be -1."""
         found, stop = np.full(len(self.page.blocks), -1, dtype=np.int32), 0
         for element, first, after in ranges:
             if after > max(first, stop):

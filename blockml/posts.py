@@ -244,11 +244,11 @@ class _Mark(NamedTuple):
 
 
 class _MarkKind(NamedTuple):
-    """What the attributes of an element say of it."""
+    """Role of an element in a post, according to its attributes."""
 
     is_quoted: bool
     is_signature: bool
-    author: int  #: rank as the author, 0 if it is none
+    author: int  #: rank of the element as the author, the lowest is best; 0 if it doesn't name one
     is_date: bool
 
 
@@ -268,14 +268,14 @@ def _mark_kind(attributes: Mapping[str, str]) -> _MarkKind:
 
 @lru_cache(2048)
 def _kind_of_class(names: str) -> _MarkKind:
-    """Return what the classes of an element say of it."""
+    """Return the role of an element in a post, according to its classes."""
     rank = next((rank for rank, classes in enumerate(_AUTHOR_CLASSES, start=2) if classes.search(names)), 0)
     is_quoted, is_signature, is_date = (p.search(names) is not None for p in (_QUOTED, _SIGNATURE, _DATE_CLASS))
     return _MarkKind(is_quoted, is_signature, rank, is_date)
 
 
 class _Finder:
-    """Finds the posts among the elements that are named as posts, by their authors and dates."""
+    """Finds posts: candidates, whose classes name posts, that have an author or a date."""
 
     def __init__(self, page: Page, candidates: Sequence[int]) -> None:
         self.page, self.nodes, self.blocks = page, page.nodes, page.blocks
@@ -287,7 +287,7 @@ class _Finder:
         self.skipped = {*self.elements, *self.quotations}
 
     def _read_marks(self, candidates: NDArray[np.int64]) -> None:
-        """Find the authors and dates in the candidates, and the quotations, whose authors are others."""
+        """Find authors and dates in the candidates, and quotations, whose authors are not those of the post."""
         nodes = self.nodes
         found = {*nodes.indices("time").tolist(), *nodes.with_any(_MARK_WORDS, any_case=True)}
         named = np.array(sorted(found), dtype=np.int64)
@@ -596,9 +596,10 @@ def _names_body(names: str) -> bool:
 
 
 def _chosen(marks: Sequence[_Mark], start: int, end: int) -> _Mark | None:
-    """Return the best of some marks, the last one above the body, else the first one below or the last one in it.
+    """Choose the mark of a post whose body is the nodes from ``start`` to before ``end``; None without marks.
 
-    The body goes from the node ``start`` to ``end``.
+    Marks above the body are preferred to marks below it, and those to marks inside. Of the marks with the best rank,
+    the nearest above or below the body is chosen, or the last one inside.
     """
     if not marks:
         return None
@@ -611,7 +612,7 @@ def _chosen(marks: Sequence[_Mark], start: int, end: int) -> _Mark | None:
 
 
 def _name(text: str) -> str:
-    """Return a text as a name without words such as "by"; empty if it isn't one."""
+    """Return the name in a text, without words such as "by"; empty if the text isn't a name."""
     name = " ".join(text.split())
     if by := _BY.match(name):
         name = name[by.end() :]

@@ -15,8 +15,8 @@ from blockml.features.page_context import PageContext
 from blockml.model import Model
 from blockml.page import Label, Page
 from blockml.parsing.limits import ParsingOptions
-from blockml.predictors import BlockTypes, MeanTrees, TreeEnsemble
-from blockml.predictors.tree_ensemble import Trees, joined
+from blockml.predictors import BlockTypes, MeanTrees, TreeEnsemble, Trees
+from blockml.predictors.tree_ensemble import joined
 
 
 def small_trees() -> Trees:

@@ -14,9 +14,7 @@ from blockml.datasets import Dataset
 from blockml.errors import UnknownNameError, UsageError
 from blockml.evaluation import evaluate_extractor
 from blockml.extractors import Plain, resolve, trained
-from blockml.training.adapt import adapt
-from blockml.training.recipes import recipe
-from blockml.training.train import train_model
+from blockml.training import adapt, recipe, train_model
 from tests.models import small_model
 
 HTML = b"<title>Cats</title><p>Cats rule the world, and nobody has asked them to. \xfc"
@@ -168,7 +166,7 @@ def test_numbers_too_large_for_a_float_are_refused() -> None:
 def test_training_and_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names and paths are not taken for recipes, models, extractors or data sets, and unknown protocols are refused."""
     monkeypatch.setattr("blockml.training.prepare.build_rows", never)
-    monkeypatch.setattr("blockml.training.adapt.filtered", never)
+    monkeypatch.setattr("blockml.training.adaptation.filtered", never)
     dataset, chosen, model = Dataset("pages", Path("pages"), "folders", ()), recipe("kim2013"), small_model()
     calls: list[tuple[Any, str]] = [
         (lambda: train_model([dataset], "kim2013"), "recipe must be a recipe"),  # type: ignore[arg-type]

@@ -14,8 +14,7 @@ from pathlib import Path
 from blockml.datasets import Dataset
 from blockml.errors import DatasetError
 from blockml.evaluation.page_results import training_hashes
-from blockml.model import Model, load_model, save_model
-from blockml.model.card import render_card
+from blockml.model import Model, load_model, render_card, save_model
 from train import LABELS, opened
 
 MODELS = Path(__file__).resolve().parents[1] / "models"

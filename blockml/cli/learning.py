@@ -98,7 +98,7 @@ COMMANDS = {"train": add_train, "evaluate": add_evaluate}
 
 def run_train(arguments: argparse.Namespace) -> int:
     """Train or adapt a model and write it with its card; return 1 if adaptation would not help."""
-    from blockml.training.recipes import best_recipe, recipe
+    from blockml.training import best_recipe, recipe
     from blockml.training.train import train
 
     settings = parameters(arguments.parameters)
@@ -157,7 +157,7 @@ def _refuse_recipe(arguments: argparse.Namespace) -> None:
 
 def _run_adapt_groups(arguments: argparse.Namespace) -> int:
     """Adapt a model to each group of pages that gains, and write a folder of models."""
-    from blockml.training.adapt import adapt_groups
+    from blockml.training import adapt_groups
 
     _refuse_recipe(arguments)
     refuse(arguments, "with --by, which names models after their sites", name=None)
@@ -209,8 +209,7 @@ def _output_file(arguments: argparse.Namespace) -> Path:
 
 def _write_model(model: Model, output: Path) -> None:
     """Write a model and its card."""
-    from blockml.model import save_model
-    from blockml.model.card import render_card
+    from blockml.model import render_card, save_model
 
     with writing(output):
         save_model(model, output)

@@ -71,7 +71,7 @@ def _place(text: str) -> int:
 
 def run_show(arguments: argparse.Namespace) -> int:
     """Print a model's card or header, one of its trees, or the importance of its columns."""
-    from blockml.model.card import render_card
+    from blockml.model import render_card
 
     for option, needs, is_met in (
         ("paths", "--tree", arguments.tree is not None),

@@ -71,7 +71,7 @@ def _declares_manual(page: PageMatrix) -> bool:
 
 
 def _first(page: PageMatrix, column: str) -> float:
-    """Return the value of a column in the first block, equal in all of them; 0 without the column or a block."""
+    """Return the value of a page-level column, equal for all blocks; 0 if the set lacks it or the page has no block."""
     return float(page.values[0, page.places[column]]) if len(page.values) and column in page.places else 0.0
 
 
@@ -145,14 +145,14 @@ def recipe_lines(page: Page, among: NDArray[np.bool_], kept: NDArray[np.bool_]) 
 
 
 class _Texts:
-    """Texts by their words."""
+    """Set of normalised texts; ``in`` finds whole texts and long parts of them."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self.keys = {*keys} - {""}
         self._together = "".join(f" {key} \n" for key in sorted(self.keys))
 
     def __contains__(self, key: str) -> bool:
-        """Tell whether a text is one of them, or a longer text a part of one."""
+        """Tell whether a text is one of them, or part of one and not too short."""
         return key in self.keys or (key.count(" ") + 1 >= _MIN_PART and f" {key} " in self._together)
 
 

@@ -81,14 +81,15 @@ class DecisionPolicy:
     #: Additional penalty of every block, times the probability that the page is an article: the content of articles is
     #: more clearly defined than that of lists and shops.
     article_penalty: float = 0.0
-    #: Additional penalty of link blocks (at least half of their words linked) on pages with a body of certain running
-    #: text. Teasers next to a text are all content or all boilerplate, while expected F1 assumes independent blocks.
+    #: Additional penalty of link blocks (at least half of their words linked) on pages that have a body: see
+    #: ``min_certain_words``. Teasers beside a text are either all content or all boilerplate, but expected F1 assumes
+    #: independent blocks.
     link_penalty: float = 0.0
-    certain_p: float = 0.9  #: Minimum probability of certain running text; see ``min_certain_words``.
-    #: Minimum words of certain running text, without a link block in between, that form the body of a page.
+    certain_p: float = 0.9  #: Minimum probability of a block that counts as certain; see ``min_certain_words``.
+    #: Minimum words of a page's body: running text of probability ``certain_p`` or more, uninterrupted by link blocks.
     min_certain_words: float = 120.0
-    #: Penalty of lines whose text occurs on the page more than once, except for the one that stays: see
-    #: :mod:`blockml.decision.lines`. Not where most of the certain text would go.
+    #: Penalty of lines whose text occurs on the page more than once, except for one of them: see
+    #: :mod:`blockml.decision.lines`. Not applied if it would remove most of the certain text.
     duplicate_penalty: float = 0.0
     #: Fraction of ``duplicate_penalty`` for a duplicate within the same elements, such as rows of a table.
     same_context_factor: float = 0.25

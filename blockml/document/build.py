@@ -442,7 +442,7 @@ class _Builder:
         return grouped(self._with_figures(entries) if self.caption_rows else entries, MAX_DEPTH + 1 - len(self.frames))
 
     def _with_figures(self, entries: Sequence[Block | ListPart]) -> list[Block | ListPart]:
-        """Return entries with pictures and the caption before or after them as figures."""
+        """Join each paragraph of a picture and the caption that follows it into a figure."""
         found: list[Block | ListPart] = []
         for entry in entries:
             before = found[-1] if found else None

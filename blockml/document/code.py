@@ -236,10 +236,11 @@ def _break(pieces: list[str]) -> None:
 
 
 def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[str]) -> None:
-    """Write code into ``texts`` of the kept blocks ``rows`` and ``gaps`` before them, in place.
+    """Replace the texts of code by its lines, in place.
 
-    The first block of each piece of code gets all of its lines, and the others get an empty text. Columns of line
-    numbers before code are left out. Code in ``pre`` without elements for lines is not changed.
+    ``texts`` are those of the kept blocks ``rows``, and ``gaps`` the white space before each. The first block of a
+    listing gets all of its lines, and its other blocks get an empty text. Columns of line numbers are removed. Code in
+    ``pre`` that has no element for each line is not changed.
     """
     nodes, owners = page.nodes, page.blocks.node[rows]
     with_lines, numbered = _preformatted(page, rows)

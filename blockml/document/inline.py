@@ -12,7 +12,7 @@ from blockml.page.lazy import Lazy
 
 __all__ = ["LINE", "LINK", "MARK_STARTS", "REFERENCE", "InlineContent", "Start", "Token", "normalised"]
 
-#: A line break of the page, among its texts.
+#: Token of a line break in inline content.
 LINE = "\n"
 #: Kinds of spans besides marks.
 LINK, REFERENCE = "link", "note"

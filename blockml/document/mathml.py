@@ -159,7 +159,7 @@ def _scripted(base: str, sub: str = "", sup: str = "") -> str:
 
 
 def _limits(base: str, under: str = "", over: str = "") -> str:
-    """Write the parts below and above a base: as scripts of sums and similar signs, as accents, or stacked."""
+    """Write what is below and above a base: scripts if it is a sum or the like, else accents or stacked signs."""
     if _LIMITS.fullmatch(base):
         return _scripted(base, under, over)
     for side, sign in (("under", under), ("over", over)):

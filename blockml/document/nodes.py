@@ -67,7 +67,7 @@ class Link:
 class NoteReference:
     """A link to a note of the document."""
 
-    anchor: str  #: that of a :class:`Note` or :class:`Item`
+    anchor: str  #: the ``anchor`` of the :class:`Note` or :class:`Item` that it links to
     content: tuple[Inline, ...]
 
 
@@ -268,13 +268,13 @@ class Table(Block):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Note(Block):
-    """A note outside of a list."""
+    """A footnote or endnote that is not an item of a list."""
 
-    anchor: str  #: its id
+    anchor: str  #: the id that references to it link to
     children: tuple[Block, ...]
 
 
-#: Names of the fields with the blocks in a block.
+#: The field of each type of block that holds its child blocks.
 _FIELDS: Mapping[type[Block], str] = {
     **dict.fromkeys((Quotation, Figure, Item, Description, Cell, Note), "children"),
     List: "items", Definitions: "parts", Row: "cells", Table: "rows",

@@ -14,7 +14,7 @@ from blockml.page import Nodes, Page
 
 __all__ = ["Notes", "find_notes"]
 
-#: Parts of the attributes of links within the page, and of the elements they may lead to.
+#: Beginnings of attributes of links within the page, and names of attributes that such links refer to.
 _WITHIN, _IDS = (b"href\0#",), (b"id\0", b"name\0")
 #: Texts of links back to marks.
 _BACK = re.compile(r"\s*(?:[\^↑⇑↩↵⤴⏎]\ufe0e?\s*)+")

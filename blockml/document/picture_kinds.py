@@ -27,12 +27,12 @@ __all__ = [
 
 
 _PIXELS = re.compile(r"\s*([0-9]{1,5})(?:\.[0-9]+)?(?:px)?\s*")
-#: Sides in a style, and in an address.
+#: Width and height of a picture in a style, and one of them in the query of an address.
 _STYLED = re.compile(r"(?:^|[;\s])(width|height)\s*:\s*([0-9]{1,5})(?:\.[0-9]+)?px")
 _IN_ADDRESS = re.compile(r"[?&](?:w|width|h|height|s|size|sz)=([0-9]{1,4})(?:px)?(?![^&#])")
-#: Sides in a file name, and the longest of them that a thumbnail has.
+#: Width and height in a file name, and the maximum of both for a thumbnail, in pixels.
 _THUMBNAIL, _MAX_THUMBNAIL = re.compile(r"[-_]([0-9]{2,4})x([0-9]{2,4})\.[a-z]{3,4}\b", re.IGNORECASE), 150
-#: Maximum sides of icons: of the shorter side, or of both.
+#: Maximum sides of an icon in pixels: of the shorter side, or of both.
 _SHORT, _BOTH_SHORT = 48, 100
 #: Ratio of the sides of strips such as the head of a site.
 _STRIP = 4

@@ -55,7 +55,7 @@ _MAX_LINES = 40
 _LARGE = 300
 #: A picture that appears this often is decoration.
 _MANY = 3
-#: Minimum side of a badge.
+#: Minimum side of a badge in pixels.
 _MIN_BADGE = 16
 _FIGURES = frozenset({"figure", "picture"})
 _ELSEWHERE_NAMES, _WHOLE = frozenset({"aside", "footer", "form", "nav"}), frozenset({"body", "html"})
@@ -226,7 +226,7 @@ class _Finder:
         return images[is_near].tolist(), left[is_near].tolist(), right[is_near].tolist()
 
     def _neighbours(self, node: int) -> tuple[int, int]:
-        """Return the kept texts before and after a picture; -1 and the number of nodes without one."""
+        """Return the nodes of the kept texts before and after a picture; -1 and ``n_nodes`` if there is none."""
         place = bisect_left(self.texts, node)
         before = self.texts[place - 1] if place else -1
         return before, self.texts[place] if place < len(self.texts) else len(self.nodes)
@@ -271,7 +271,7 @@ class _Finder:
         return [node for node, address in found if address], [address for _, address in found if address]
 
     def _is_elsewhere(self, node: int) -> bool:
-        """Tell whether an element around a picture, with less than half of the kept texts, has other content."""
+        """Tell whether a picture is in a part of the page, with less than half of the kept texts, for other content."""
         chain, known = [], self.elsewhere
         while node not in known:
             first = bisect_left(self.texts, node)
@@ -302,7 +302,7 @@ class _Finder:
             return False
         first, own, stop = starts.searchsorted((place.left + 1, node, place.right + 1)).tolist()
         first, stop = max(0, first - 1, own - _MAX_LINES), min(stop, own + _MAX_LINES)
-        lines = self.page.blocks.texts[first:stop]  # with the kept texts before and after
+        lines = self.page.blocks.texts[first:stop]  # from the kept text before the picture to the one after it
         return any(is_byline_of(line, name) for line in lines)
 
     def _is_other_element(self, element: int, box: int, levels: range) -> bool:

@@ -24,11 +24,10 @@ from blockml.extractors import Extractor, TrainedExtractor
 from blockml.extractors.matrix import page_matrix
 from blockml.features import FEATURE_SETS, feature_set
 from blockml.parsing.limits import ParsingOptions
-from blockml.training.ensemble import Ensemble, assembled, fit_blocks, fit_model
+from blockml.training import RECIPES, BlockTable, Ensemble, PageRows, Recipe, RowMatrix, fit_model
+from blockml.training.ensemble import assembled, fit_blocks
 from blockml.training.prepare import check_classes
-from blockml.training.recipes import RECIPES, Recipe
 from blockml.training.sklearn_learners import check_learner, to_predictor
-from blockml.training.table import BlockTable, PageRows, RowMatrix
 
 A = TypeVar("A", bound=np.generic)
 #: Pages, or a matrix or data frame of blocks.

@@ -16,10 +16,8 @@ from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.parsing import parse
 from blockml.parsing.limits import ParsingOptions
-from blockml.training.recipes import Recipe
-from blockml.training.recipes import recipe as named_recipe
-from blockml.training.splits import duplicate_groups, fold_pages
-from blockml.training.table import BlockTable, PageRows, build_table
+from blockml.training import BlockTable, PageRows, Recipe, build_table, duplicate_groups, fold_pages
+from blockml.training import recipe as named_recipe
 
 #: A sample: a page as bytes, as text, parsed, labelled, or prepared by :func:`prepare_pages`.
 AnyPage: TypeAlias = bytes | str | Page | LabelledPage | PageRows

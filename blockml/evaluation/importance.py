@@ -23,9 +23,9 @@ from blockml.model import Model
 from blockml.model.contributions import ANCESTOR_WORDS, ChangedMatrix
 from blockml.page.lazy import cached_property
 from blockml.parsing import parse
-from blockml.predictors import MLP, Predictor, TreeEnsemble
+from blockml.predictors import MLP, Predictor, TreeEnsemble, Trees
 from blockml.predictors.base import average_predictors
-from blockml.predictors.tree_ensemble import MeanTrees, Trees
+from blockml.predictors.tree_ensemble import MeanTrees
 
 #: Columns that are permuted one by one, those with most gain; blocks of a fold; columns listed in a model file.
 MOST_COLUMNS = 30

@@ -29,7 +29,8 @@ from blockml.evaluation.metrics import (
 )
 from blockml.extract import extract_page
 from blockml.extractors import Extractor
-from blockml.model.training_hashes import PageHashes, TrainingHashes, hash_page
+from blockml.model import TrainingHashes
+from blockml.model.training_hashes import PageHashes, hash_page
 from blockml.page import Status
 from blockml.parsing import parse
 from blockml.progress import ProgressCallback, ignore_progress, tracked

@@ -46,7 +46,7 @@ class TrainedExtractor(Extractor):
     model: Model
     threshold: float | None = parameter(None, Between(0, 1, optional=True))
     template: SiteTemplate | str | os.PathLike[str] | None = None
-    #: Measurements from :func:`blockml.train` if it adapted the model: a :class:`blockml.training.adapt.Adaptation`, or
+    #: Measurements from :func:`blockml.train` if it adapted the model: a :class:`blockml.training.Adaptation`, or
     #: None.
     adaptation: Any = field(default=None, init=False)
 

@@ -19,10 +19,10 @@ from blockml.text.words import lazy_pattern
 #: Range of the hashed words, a power of two (our choice; Weinberger et al. 2009, *Feature Hashing for Large Scale
 #: Multitask Learning*, on why collisions do little harm).
 N_HASHED_WORDS = 2**13
-#: Nearest ancestors whose words are taken, and how many of them are near: a word has another number further up (our
-#: choice).
+#: Number of nearest ancestors whose words are used, and number of those that count as near; the same word has two
+#: numbers, one for near ancestors and one for others (our choice).
 _LEVELS, _NEAR = 4, 2
-#: Attributes whose words are taken: class, role, id and itemprop.
+#: Attributes whose words are used: class, role, id and itemprop.
 _ATTRIBUTES = ATTRIBUTES[:4]
 #: Maximum number of characters of a value, of its names and of its parts: pages with hundreds of classes on an element
 #: exist (our choice).

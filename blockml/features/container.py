@@ -20,8 +20,8 @@ from blockml.text.words import CLAUSE
 #: Maximum number of levels that are counted above a candidate.
 MOST_LEVELS = 40
 
-#: Elements around the content, and words in their ``class`` and ``id``. Some candidates leave their text out, which is
-#: rarely content.
+#: Elements beside the main content, such as navigation, and words in the ``class`` or ``id`` of others. Their text is
+#: rarely content, so that some columns don't count it for a candidate.
 _SURROUNDINGS = frozenset({"nav", "footer", "aside", "header", "form"})
 _SURROUNDING_WORDS = ("comment", "side", "navigation", "foot", "related", "popular", "consent", "overlay", "subscribe")
 
@@ -30,7 +30,7 @@ _ALL_AROUND = ("html", "body")
 _TAGS_AROUND = TagTable({**dict.fromkeys(_SURROUNDINGS, 1), **dict.fromkeys(_ALL_AROUND, -1)})
 #: Bits of a tag in ``features_container.c``.
 _SURROUNDING, _AROUND, _INLINE_BIT, _MAIN, _ARTICLE, _HEADING = (1 << bit for bit in range(6))
-#: Elements that hold text without being a paragraph container.
+#: Elements whose own text counts for their parent, because they are paragraphs or parts of one.
 _INLINE = frozenset({"p", "span", "strong", "b", "em", "i", "font", "pre", "td", "blockquote"})
 
 MARKS = TagTable(

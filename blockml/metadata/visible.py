@@ -159,7 +159,7 @@ class VisibleMetadata:
 
     @cached_property
     def nearby(self) -> tuple[list[_Line], list[_Line]]:
-        """Lines from the headline to the text, and the lines before the headline, nearest first."""
+        """Lines from the headline to the start of the text, and lines before the headline with the nearest first."""
         if self.headline is None:
             return [], []
         place = int(self.page.blocks.node.searchsorted(self.headline))

@@ -16,8 +16,8 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.model.training_hashes import TrainingHashes
 from blockml.page.lazy import cached_property
 from blockml.parsing.limits import ParsingOptions
-from blockml.predictors import BlockTypes, Correction, Predictor, TreeEnsemble
-from blockml.predictors.base import average_predictors, log_odds, sigmoid
+from blockml.predictors import BlockTypes, Correction, Predictor, TreeEnsemble, log_odds, sigmoid
+from blockml.predictors.base import average_predictors
 from blockml.predictors.page_features import article_probability
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from blockml import _kernel
 
 NO_ATTRIBUTES: Mapping[str, str] = {}
-#: Words, and whether they match in any case.
+#: Words to search for, and whether the search ignores their case.
 _Words = tuple[tuple[bytes, ...], bool]
 
 
@@ -128,28 +128,28 @@ def searched_together(
 
 
 class _Search(NamedTuple):
-    """Words of several groups in order: word ``k`` has bit ``k``."""
+    """Words that are searched for together. The word at index ``k`` is bit ``k`` of a set of words."""
 
     words: tuple[bytes, ...]
-    cases: int  #: Bits of the words that match in any case.
+    cases: int  #: Set of the words whose case is ignored.
 
 
 class _Found(NamedTuple):
-    """Nodes with some of the words of a search."""
+    """Nodes whose attributes have at least one word of a search."""
 
     nodes: NDArray[np.intp]
-    bits: NDArray[np.int64]  #: Bits of the words that each has.
-    some: int  #: Bits of the words that some node has.
+    bits: NDArray[np.int64]  #: Set of the words of each node, as bits.
+    some: int  #: Set of the words that any node has, as bits.
 
     @classmethod
     def of(cls, bits: NDArray[np.int64]) -> _Found:
-        """Return the nodes, given the bits of each (n_nodes,)."""
+        """Select the nodes that have a word, given the bits (n_nodes,) of all nodes."""
         (nodes,) = bits.nonzero()
         own = bits[nodes]
         return cls(nodes, own, int(np.bitwise_or.reduce(own)))
 
 
-@functools.lru_cache(256)  # a few words are those of pages
+@functools.lru_cache(256)  # pages are searched for the same few groups of words
 def _search_for(own: _Words) -> tuple[_Search, int]:
     """Return the search that finds some words, and the bit of the first one."""
     groups = next((groups for groups in (_TOGETHER, _OF_OUTPUTS) if own in groups), [own])

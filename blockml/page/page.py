@@ -248,12 +248,12 @@ class Extraction:
 
     @property
     def title(self) -> str | None:
-        """The headline of the page, whether or not it is part of the text; that of the metadata."""
+        """Headline of the page from its metadata, whether or not it is part of the text."""
         return self._deferred.title.value
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings of the page, remarks by the extractor, and what outputs so far left out because of their size."""
+        """Warnings of the page and of outputs that left out what was too large, and remarks of the extractor."""
         return self.page.warnings + self.remarks + tuple(self._deferred.warnings)
 
     def add_warnings(self, warnings: Iterable[str]) -> None:

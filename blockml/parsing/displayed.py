@@ -150,7 +150,7 @@ def _is_inline(nodes: Nodes, node: int) -> bool:
 
 
 class _Edited:
-    """Nodes whose texts are changed."""
+    """Copy of a page's nodes with texts as browsers display them."""
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes, self.texts, self.flags = nodes, list(nodes.texts), nodes.flags.copy()
@@ -196,7 +196,7 @@ class _Edited:
             self.texts[last] = self.texts[last].rstrip() + (inner_end if is_inner else outer_end)
 
     def leave_out_fallbacks(self) -> None:
-        """Leave out the content of elements that browsers show themselves."""
+        """Leave out fallbacks, which browsers show only if they don't know the element around them."""
         after = 0
         for node in np.flatnonzero(self.nodes.named(_FALLBACKS)).tolist():
             if node < after:
@@ -215,7 +215,7 @@ class _Edited:
                 self.leave_out(self.inner(node))
 
     def leave_out(self, texts: list[int]) -> None:
-        """Make texts part of no block."""
+        """Exclude texts from all blocks."""
         self.flags[texts] |= int(Flag.HEAD)
 
     def write_pictures(self, candidates: list[int]) -> None:

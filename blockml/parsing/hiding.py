@@ -157,7 +157,7 @@ class _Rules:
         is_around = places.searchsorted(elements) < places.searchsorted(nodes.end[elements])
         for element in elements[is_around & (own[elements] == 0)].tolist():
             held, name = nodes.attributes[element], nodes.name(element)
-            shown: dict[Hiding, bool] = {}  # whether its own style shows it, which is read once for each way
+            shown: dict[Hiding, bool] = {}  # whether its attribute style undoes each way of hiding
             # In the order of the attribute, because the first rule that hides the element counts.
             names = dict.fromkeys([*(f".{word}" for word in (held.get("class") or "").split()), f"#{held.get('id')}"])
             for selector in (selector for key in (*names, name) for selector in self.by_name.get(key, ())):

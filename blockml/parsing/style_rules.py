@@ -19,10 +19,10 @@ from blockml.text.words import lazy_pattern
 __all__ = ["Hiding", "HidingSelector", "StyleSheets", "hiding_of", "shows"]
 
 _NOSCRIPT = int(Flag.NOSCRIPT)
-#: Maximum bytes of style sheets that are read, and numbers of style elements, of selectors that hide, and of rules with
-#: a class that are read to see whether one of them shows its elements.
+#: Limits for a page: bytes of style sheets, style elements, selectors that hide elements, and rules with a class that
+#: are searched for one that shows a hidden element.
 _MAX_BYTES, _MAX_SHEETS, _MAX_SELECTORS, _MAX_RULES = 400_000, 100, 100, 200
-#: Maximum bytes of the selectors of a rule, and of its declarations, and rules around one that is read.
+#: Limits for a rule: bytes of its selectors, bytes of its declarations, and number of rules that it is nested in.
 _MAX_PRELUDE, _MAX_BODY, _MAX_DEPTH = 2_000, 4_000, 2
 
 
@@ -36,7 +36,7 @@ class Hiding(IntEnum):
     OPACITY = 4  #: ``opacity: 0``
     SIZE = 5  #: ``font-size: 0``
     OFF_SCREEN = 6  #: placed outside of the screen, or clipped
-    SCREEN_READER = 7  #: a class of texts that only screen readers read
+    SCREEN_READER = 7  #: a class for text that only screen readers read
 
     @property
     def label(self) -> str | None:
@@ -164,7 +164,7 @@ def _style_texts(page: Page) -> Iterator[bytes]:
 
 
 def _style_end(utf8: bytes, start: int) -> int:
-    """Return where the style element that starts at a place ends."""
+    """Return the offset at which the style element ends that starts at ``start``."""
     end = utf8.find(b"<", start + 1)  # a single byte is found many times faster than two
     while end >= 0 and utf8[end : end + 7].lower() != b"</style":
         end = utf8.find(b"<", end + 1)
@@ -172,10 +172,10 @@ def _style_end(utf8: bytes, start: int) -> int:
 
 
 def _hiding_rules(css: bytes) -> list[tuple[int, int, int, int]]:
-    """Return where the rules are that may hide elements; reference implementation.
+    """Find the rules that may hide elements; reference implementation of the C extension.
 
-    Each one has a simple selector and is at the top level or directly in another rule. A tuple has the places of its
-    selectors, its opening brace, the end of its declarations, and the rule around it or -1.
+    Such a rule has a simple selector and is at the top level or directly in another rule. Each tuple has the offsets
+    of its selectors, its opening brace, the end of its declarations, and the rule that it is nested in, or -1.
     """
     parts = _BRACES.split(css)
     found: list[tuple[int, int, int, int]] = []

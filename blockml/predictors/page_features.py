@@ -21,18 +21,18 @@ __all__ = ["PAGE_FEATURES", "article_probability", "expected_f1", "page_features
 
 PAGE_FEATURES = (
     "best_f1",  # expected F1 of the blocks that maximise it
-    "threshold",  # log odds of the least probable kept block
+    "threshold",  # log odds of the kept block with the lowest probability
     "kept",  # words kept / all words
     "words",  # logarithm of the words kept
     "pagewords",  # logarithm of the words of the page
-    "unsure",  # words with a probability from .2 to .8 / words kept
-    "agreement",  # F1 of the decision against that of the first predictor only
-    "pieces",  # runs of kept blocks / kept blocks
-    "links",  # linked words / words, of kept blocks
-    "prose",  # running text / words, of kept blocks
-    "pageprose",  # running text / words, of the page
-    "low",  # F1 of the decision against blocks with a probability of at least .8
-    "high",  # F1 of the decision against blocks with a probability of at least .2
+    "unsure",  # words of blocks with a probability from .2 to .8 / words kept
+    "agreement",  # F1 of the kept blocks against those that the first predictor alone would keep
+    "pieces",  # runs of adjacent kept blocks / kept blocks
+    "links",  # linked words / words of the kept blocks
+    "prose",  # words of running text / words of the kept blocks
+    "pageprose",  # words of running text / words of the page
+    "low",  # F1 of the kept blocks against those with a probability of at least .8
+    "high",  # F1 of the kept blocks against those with a probability of at least .2
 )
 
 _UNSURE = (np.float32(0.2), np.float32(0.8))

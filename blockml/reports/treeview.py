@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from blockml.predictors.tree_ensemble import Trees
+from blockml.predictors import Trees
 from blockml.reports.figures import brief
 from blockml.reports.templating import figure, write_html
 

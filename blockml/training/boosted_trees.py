@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blockml.errors import UsageError, check_name, install_hint
-from blockml.predictors.tree_ensemble import Trees, joined
+from blockml.predictors import Trees
+from blockml.predictors.tree_ensemble import joined
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier

@@ -129,7 +129,7 @@ def cross_validate(
     Trains on the trainable rows of the training folds and tests on all rows of the test fold, so that pages with gold
     defects are tested but not trained on.
 
-    ``protocol`` is ``block``, ``page`` or ``site``, see :data:`blockml.training.splits.PROTOCOLS`. The seed
+    ``protocol`` is ``block``, ``page`` or ``site``, see :data:`blockml.training.PROTOCOLS`. The seed
     determines folds and training; the number of processes, ``jobs``, does not change the result.
 
     Raises

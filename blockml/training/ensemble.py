@@ -21,10 +21,9 @@ from blockml.features import feature_set
 from blockml.features.ancestor_words import AncestorWords
 from blockml.features.page_context import GROUPINGS
 from blockml.model import Model
-from blockml.predictors import PREDICTORS, MeanTrees, Predictor, TreeEnsemble
+from blockml.predictors import PREDICTORS, MeanTrees, Predictor, TreeEnsemble, Trees
 from blockml.predictors.base import average_predictors
 from blockml.predictors.mlp import join_mlps
-from blockml.predictors.tree_ensemble import Trees
 from blockml.progress import ProgressCallback, ignore_progress
 from blockml.training.boosted_trees import fit_boosted, fit_lightgbm
 from blockml.training.mlp_fit import TrainingPages, factorize_input, fit_mlp

@@ -1,10 +1,8 @@
-"""Training of MLPs in pure numpy, on batches of pages: loss, gradient and steps.
+"""Training of MLPs in pure numpy, on batches of pages: loss, gradient and optimiser.
 
-The loss is defined in :mod:`blockml.training.mlp_fit`.
-
-The loss of a page is one minus the F1 of its words, with each block counted by its probability, plus a share of the
-cross entropy of its blocks. F1 by itself is hard to optimise; cross entropy by itself overrates blocks that hardly
-matter to a page.
+The loss of a page is one minus the expected F1 of its words (each block counts by its probability), plus the weighted
+cross entropy of its blocks. F1 by itself is hard to optimise; cross entropy by itself gives too much weight to blocks
+with few words.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from blockml.parsing import parse
 from blockml.parsing.limits import ParsingOptions
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.text.sketches import token_sketch
-from blockml.training.adapt import PageForAdaptation, different_pages, fit_correction
+from blockml.training.adaptation import PageForAdaptation, different_pages, fit_correction
 from blockml.training.block_types import LabelledTypes, fit_block_types, select_rows
 from blockml.training.cross_validation import CrossValidation, cross_validate
 from blockml.training.prepare import PageKey, PreparedData, pages_with_gold, prepare_data

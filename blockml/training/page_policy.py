@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.decision.decide import predicted_f1
 from blockml.decision.rules import score_blocks
-from blockml.predictors.base import sigmoid
+from blockml.predictors import sigmoid
 from blockml.predictors.page_features import PAGE_FEATURES, page_features
 from blockml.predictors.tree_ensemble import TreeEnsemble
 from blockml.training.boosted_trees import Boosting, fit_lightgbm

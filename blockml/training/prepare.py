@@ -15,7 +15,7 @@ from blockml.datasets.gold import SnippetGold
 from blockml.datasets.labelled import UNFINISHED_FLAG
 from blockml.datasets.validation import findings_of, flagged
 from blockml.errors import DatasetError, UsageError
-from blockml.model.training_hashes import TrainingHashes
+from blockml.model import TrainingHashes
 from blockml.progress import ProgressCallback, ignore_progress
 from blockml.text.words import counted
 from blockml.training.block_types import LabelledTypes

@@ -54,7 +54,7 @@ class Recipe:
     shortened: float = 0.0
     filter_gold: bool = False  #: Whether pages with gold defects found by our checks are left out of training too.
     block_types: bool = False  #: Whether block types are trained as well; see :mod:`blockml.training.block_types`.
-    #: Protocols of cross-validation: see :data:`blockml.training.splits.PROTOCOLS`.
+    #: Protocols of cross-validation: see :data:`blockml.training.PROTOCOLS`.
     protocols: tuple[str, ...] = ("page", "site")
     n_folds: int = 5  #: Number of folds of each protocol.
     notes: tuple[str, ...] = ()  #: Paragraphs for the card of the model.

@@ -15,7 +15,7 @@ from blockml.errors import UsageError
 from blockml.features import site_pages
 from blockml.features.feature_sets import feature_set, split_name
 from blockml.features.site_pages import UNKNOWN
-from blockml.predictors.tree_ensemble import Trees
+from blockml.predictors import Trees
 from blockml.training.recipes import Recipe
 from blockml.training.sklearn_learners import FlatTree
 from blockml.training.splits import duplicate_groups, fold_pages

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.predictors import LinearModel, MeanTrees, Predictor, TreeEnsemble
-from blockml.predictors.tree_ensemble import Trees, joined
+from blockml.predictors import LinearModel, MeanTrees, Predictor, TreeEnsemble, Trees
+from blockml.predictors.tree_ensemble import joined
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier

@@ -8,8 +8,8 @@ from typing import Any
 
 from blockml.datasets import AnyData, Dataset, open_datasets
 from blockml.datasets.labelled import check_names
-from blockml.errors import UsageError, check_type
-from blockml.extractors import AnyModel, TrainedExtractor, resolve, trained
+from blockml.errors import ModelError, UnknownNameError, UsageError, check_type
+from blockml.extractors import AnyModel, Extractor, TrainedExtractor, resolve, trained
 from blockml.model import Model
 from blockml.progress import ProgressCallback, ignore_progress
 from blockml.text.words import counted
@@ -87,7 +87,7 @@ def train(
     -------
     TrainedExtractor
         The model, for use with every function that takes a model; :func:`blockml.save` writes it. Its attribute
-        ``adaptation`` is the :class:`~blockml.training.adapt.Adaptation` to ``base``; unless that is ``accepted``, the
+        ``adaptation`` is the :class:`~blockml.training.Adaptation` to ``base``; unless that is ``accepted``, the
         model is ``base``.
 
     Raises
@@ -146,7 +146,7 @@ def train(
 
 def _adapted(base: TrainedExtractor, datasets: Sequence[Dataset], **options: Any) -> TrainedExtractor:  # noqa: ANN401
     """Adapt a model; return it unchanged if adaptation would not help."""
-    from blockml.training.adapt import adapt
+    from blockml.training.adaptation import adapt
 
     found = adapt(base.model, datasets, **options)
     extractor = TrainedExtractor(found.model or base.model, threshold=base.threshold)
@@ -173,7 +173,7 @@ def train_model(
     check_names(datasets)
     if not datasets:
         raise UsageError("training needs at least one data set")
-    check_type("recipe", recipe, Recipe, legal="a recipe, for example from blockml.training.recipes.recipe")
+    check_type("recipe", recipe, Recipe, legal="a recipe, for example from blockml.training.recipe")
     protocols = [protocols] if isinstance(protocols, str) else protocols
     check_protocols(recipe, protocols, n_folds)
     if recipe.learner == "lightgbm":
@@ -195,8 +195,8 @@ def train_model(
         table, recipe, protocols, n_folds=n_folds, seed=seed, jobs=jobs, report=report, progress=progress
     )
     if strictest is not None and strictest.protocol != "block":
-        released = resolve(_RELEASED)
-        if len(unseen_pages(released, data)) > 1:
+        released = _readable_release(report)
+        if released is not None and len(unseen_pages(released, data)) > 1:
             folds = fold_models(data, strictest, name=name or recipe.name, more_types=more_types, seed=seed)
             report(str(compare_with_baseline(released, data, folds, jobs=jobs, progress=progress)))
     model = fit_model(table, recipe, seed, jobs, report, progress)
@@ -218,6 +218,15 @@ def train_model(
         notes=recipe.notes,
         command=command,
     )
+
+
+def _readable_release(report: Callable[[str], None]) -> Extractor | None:
+    """Return the released model; None, with a report, if this version has none or can't read its file."""
+    try:
+        return resolve(_RELEASED)
+    except (ModelError, UnknownNameError) as error:
+        report(f"not compared with {_RELEASED}: {error}")
+        return None
 
 
 def _with_sites(datasets: Sequence[Dataset], protocols: Sequence[str], report: Callable[[str], None]) -> Sequence[str]:

@@ -55,7 +55,7 @@ _PICTURE = re.compile(r"!(?=\\?\[)")
 _MAIL = r"[\w.!#$%&'*+/=?^`{|}~-]+@[A-Za-z0-9.-]+>"
 #: Start of a tag (in which only the value of an attribute may contain another start), an instruction or an address.
 _TAG = re.compile(rf"""<(?=\?|!(?:--|[A-Za-z]|\[CDATA\[)|[A-Za-z/][^<]*(?:>|=\s*["'])|{_MAIL})""")
-#: The same in a row whose other cells may contain the end of the tag.
+#: The same in a row of a table, where the end of the tag may be in a later cell.
 _TAG_START = re.compile(rf"<(?=[A-Za-z/!?]|{_MAIL})")
 _ENTITY = re.compile(r"&(?:#\w{1,8};|(\w{1,31};))")
 _BRACKET, _DEFINITION = re.compile(r"[\[\]]"), re.compile(r"^\[", re.MULTILINE)

@@ -30,7 +30,7 @@ from blockml.extractors import TrainedExtractor, trained
 from blockml.model import Model
 from blockml.page import Label
 from blockml.parsing import parse
-from blockml.training.adapt import adapt
+from blockml.training import adapt
 
 #: Data sets with several pages of a site that the default model was not trained on.
 DATASETS = ("cleanportaleval", "l3s-gn1", "dragnet-2012", "ir-research-big9-chaos")

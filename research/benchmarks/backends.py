@@ -30,10 +30,7 @@ from blockml.page import Page
 from blockml.parsing import Limits, build, parse
 from blockml.parsing.decoding import decode
 from blockml.parsing.limits import ParsingOptions
-from blockml.training.recipes import recipe
-from blockml.training.single_tree import fit_tree, to_trees, tune
-from blockml.training.splits import folds
-from blockml.training.table import BlockTable, build_table
+from blockml.training import BlockTable, build_table, fit_tree, folds, recipe, to_trees, tune
 
 DATASETS: Mapping[str, str] = {
     "wcxb": "wcxb",

@@ -27,8 +27,8 @@ from blockml.page import Label
 from blockml.parsing import parse
 from blockml.parsing.limits import ParsingOptions
 from blockml.predictors.block_types import BlockTypes
-from blockml.training.block_types import BlockTypeRows, block_type_rows, fit_block_types, merged
-from blockml.training.recipes import recipe
+from blockml.training import BlockTypeRows, block_type_rows, fit_block_types, recipe
+from blockml.training.block_types import merged
 from research.benchmarks.confusion import Confusion, confusion
 
 ROOT = Path(__file__).resolve().parents[2]

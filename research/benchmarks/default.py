@@ -28,7 +28,7 @@ import numpy as np
 from blockml.cli.output import note, write_output
 from blockml.datasets import open_dataset
 from blockml.evaluation.bootstrap import Difference, Interval
-from blockml.training.recipes import recipe
+from blockml.training import recipe
 from research.benchmarks.default_families import ablation
 from research.benchmarks.default_parts import fresh, learning, parts
 from research.benchmarks.default_study import Study, Table

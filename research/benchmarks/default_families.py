@@ -22,9 +22,7 @@ from blockml.features.feature_sets import COLUMNS, split_name
 from blockml.features.page_context import PageContext
 from blockml.features.page_matrix import page_context
 from blockml.parsing import parse
-from blockml.training.ensemble import fit_ensemble
-from blockml.training.recipes import RECIPES, Recipe
-from blockml.training.table import BlockTable
+from blockml.training import RECIPES, BlockTable, Recipe, fit_ensemble
 from research.benchmarks.default_parts import Measured, kept_by
 from research.benchmarks.default_study import Probabilities, Study, Table, training_rows
 from research.benchmarks.speed import cpu_seconds, parse_only

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blockml.cli.output import write_output
 from blockml.decision.policy import DecisionPolicy
 from blockml.evaluation import bootstrap_mean, paired_difference
-from blockml.training.recipes import RECIPES, Recipe
+from blockml.training import RECIPES, Recipe
 from research.benchmarks.default_chart import chart
 from research.benchmarks.default_study import Predictions, Probabilities, Study, Table, training_rows
 

@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 
 from blockml.datasets import Dataset
 from blockml.datasets.validation import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, REPLACED, gold_defects
-from blockml.predictors.base import average_log_odds, log_odds, sigmoid
+from blockml.predictors import log_odds, sigmoid
+from blockml.predictors.base import average_log_odds
 from blockml.predictors.mlp import MLP
-from blockml.training.ensemble import fit_ensemble
-from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
-from blockml.training.recipes import Recipe
-from blockml.training.splits import folds
-from blockml.training.table import BlockTable, build_table
+from blockml.training import BlockTable, HeldOut, PagePolicy, Recipe, build_table, fit_ensemble, fit_page_policy, folds
 
 Table = list[dict[str, object]]
 """Rows of a table, all with equal columns."""

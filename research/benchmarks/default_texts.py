@@ -15,7 +15,7 @@ from blockml.decision.prediction import Prediction
 from blockml.document.text import render_text
 from blockml.parsing import parse
 from blockml.storage.atomic import atomic_write
-from blockml.training.recipes import recipe
+from blockml.training import recipe
 from research.benchmarks.default_study import Study, Table
 
 

@@ -14,7 +14,7 @@ from blockml.cli.output import write_output
 from blockml.decision.decide import confidence
 from blockml.evaluation import bootstrap_mean
 from blockml.evaluation.bootstrap import Resampled, bootstrap_systems
-from blockml.predictors.base import log_odds
+from blockml.predictors import log_odds
 from research.benchmarks.default_chart import chart
 from research.benchmarks.default_study import Probabilities, Study, Table
 

@@ -35,10 +35,7 @@ from blockml.evaluation.comparison.systems import System, choose
 from blockml.evaluation.metrics import scores_from_counts
 from blockml.parsing import parse
 from blockml.text.languages import main_script
-from blockml.training.page_policy import HeldOut, fit_page_policy
-from blockml.training.recipes import Recipe, recipe
-from blockml.training.splits import folds
-from blockml.training.table import build_table
+from blockml.training import HeldOut, Recipe, build_table, fit_page_policy, folds, recipe
 from research.benchmarks.default import markdown
 from research.benchmarks.default_study import Table, cross_predictions
 

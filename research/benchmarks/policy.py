@@ -40,7 +40,7 @@ from blockml.extractors import trained
 from blockml.extractors.matrix import page_matrix
 from blockml.model import Model, score_page
 from blockml.parsing import parse
-from blockml.training.recipes import recipe
+from blockml.training import recipe
 from research.benchmarks.default_study import Study
 
 #: Training collection, and held-out collections.

@@ -22,7 +22,7 @@ from blockml.extractors.matrix import page_matrix
 from blockml.extractors.trained_extractor import TrainedExtractor
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
 from blockml.features.page_matrix import page_context
-from blockml.predictors.base import log_odds
+from blockml.predictors import log_odds
 from blockml.predictors.mlp import MLP
 
 

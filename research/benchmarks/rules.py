@@ -39,7 +39,7 @@ from blockml.extractors import Extractor, TrainedExtractor, trained
 from blockml.extractors.routed import RulesExtractor
 from blockml.rules import AnyRules, compile_selector
 from blockml.text.addresses import split_host
-from blockml.training.adapt import adapt
+from blockml.training import adapt
 from blockml.training.rule_learning import learn_rules
 
 #: Data sets with several pages of a site.

@@ -36,10 +36,7 @@ from blockml.templates.linked import find_subdigraph
 from blockml.templates.linked.folder import FolderSource
 from blockml.templates.mapping import page_template, template_share
 from blockml.templates.site import SiteTemplate
-from blockml.training.cross_validation import cross_validate
-from blockml.training.recipes import recipe
-from blockml.training.single_tree import fit_tree, to_trees, tune
-from blockml.training.table import BlockTable, build_table
+from blockml.training import BlockTable, build_table, cross_validate, fit_tree, recipe, to_trees, tune
 
 ROOT = Path(__file__).resolve().parents[2]
 

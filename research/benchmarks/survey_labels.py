@@ -27,7 +27,7 @@ from blockml.errors import UsageError
 from blockml.evaluation.bootstrap import paired_difference
 from blockml.extractors import TrainedExtractor, trained
 from blockml.model import Model
-from blockml.training.adapt import adapt
+from blockml.training import adapt
 from research.benchmarks.adaptation import click
 from research.benchmarks.survey_pages import WITH_SITES, Predicted, by_group, predict_page, predicted
 

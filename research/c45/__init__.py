@@ -3,8 +3,7 @@
 ``blockml`` trains with scikit-learn's entropy tree instead, whose numbers are within .01 of those of C4.5
 (research/studies/results.md). Here is what the comparison needs::
 
-    from blockml.training.cross_validation import cross_validate
-    from blockml.training.table import build_table
+    from blockml.training import build_table, cross_validate
     from research.c45 import C45_RECIPES
 
     chosen = C45_RECIPES["kim2013-c45"]
@@ -19,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.feature_sets import COLUMNS, feature_set, split_name
-from blockml.training.recipes import Recipe
-from blockml.training.sklearn_learners import FlatTree
+from blockml.training import FlatTree, Recipe
 from research.c45.tree import C45Tree
 
 __all__ = ["C45_RECIPES", "c45_attributes", "grow_c45"]

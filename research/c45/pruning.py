@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from blockml.errors import UsageError
-from blockml.training.sklearn_learners import FlatTree
+from blockml.training import FlatTree
 from research.c45.growing import SLACK
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from blockml.errors import UsageError
-from blockml.training.sklearn_learners import FlatTree
+from blockml.training import FlatTree
 from research.c45.growing import SLACK, DoubleArray, Rows, Sample, grow
 from research.c45.pruning import check_confidence, collapse, prune
 

@@ -36,8 +36,7 @@ from blockml.features.page_matrix import matrix
 from blockml.model.model_file import load_model, save_model
 from blockml.page import Page, Status
 from blockml.parsing import BACKENDS, PROFILES, build, parse, segment
-from blockml.predictors import TreeEnsemble
-from blockml.predictors.tree_ensemble import Trees
+from blockml.predictors import TreeEnsemble, Trees
 from blockml.text.words import TOKENIZERS
 
 # Modules imported above are not instrumented, because that would cost more than it finds.

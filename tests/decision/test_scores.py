@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from blockml import _kernel
 from blockml.decision import DecisionPolicy, PolicyColumns, score_blocks
 from blockml.features.page_context import BlockAmounts
-from blockml.predictors.base import log_odds, sigmoid
+from blockml.predictors import log_odds, sigmoid
 from blockml.predictors.page_features import expected_f1
 
 PLAIN = DecisionPolicy(rule="expected_f1")

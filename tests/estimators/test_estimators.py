@@ -35,9 +35,7 @@ from blockml.estimators import (
     prepare_pages,
 )
 from blockml.features import FEATURE_SETS
-from blockml.training.recipes import RECIPES, recipe
-from blockml.training.table import PageRows
-from blockml.training.train import train_model
+from blockml.training import RECIPES, PageRows, recipe, train_model
 
 ROOT = Path(__file__).parents[2]
 
@@ -295,8 +293,7 @@ import blockml
 from blockml.datasets import open_dataset
 from blockml.estimators import BlockClassifier, GroupFolds, page_groups, prepare_pages
 from blockml.extractors import Extractor
-from blockml.training.recipes import recipe
-from blockml.training.train import train_model
+from blockml.training import recipe, train_model
 
 dataset = open_dataset("my-pages")
 pages = prepare_pages(dataset.pages, "kim2013")

@@ -25,12 +25,12 @@ from blockml.evaluation.importance import (
     split_shares,
 )
 from blockml.extractors import trained
-from blockml.model.card import render_card
+from blockml.model import render_card
 from blockml.model.contributions import ANCESTOR_WORDS
 from blockml.model.model_file import METRICS_SCHEMA, check_values
-from blockml.predictors import MeanTrees
-from blockml.predictors.tree_ensemble import Trees, joined
-from blockml.training.table import RowMatrix
+from blockml.predictors import MeanTrees, Trees
+from blockml.predictors.tree_ensemble import joined
+from blockml.training import RowMatrix
 
 DATA = Path(__file__).parents[2] / "data"
 

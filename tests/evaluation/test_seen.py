@@ -15,12 +15,9 @@ from blockml.datasets import Dataset, open_dataset
 from blockml.evaluation import Seen, find_seen
 from blockml.evaluation.page_results import page_hashes, training_records
 from blockml.extractors import Plain, Route, TrainedExtractor, write_routed
-from blockml.model import Model, load_model, save_model
-from blockml.model.card import render_card
-from blockml.model.training_hashes import TrainingHashes
+from blockml.model import Model, TrainingHashes, load_model, render_card, save_model
 from blockml.predictors import Correction
-from blockml.training.recipes import recipe
-from blockml.training.train import train_model
+from blockml.training import recipe, train_model
 
 SITES = Path(__file__).parents[2] / "data" / "sites"
 N_TRAINING = 30

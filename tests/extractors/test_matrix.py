@@ -20,9 +20,7 @@ from blockml.extractors import TrainedExtractor, page_matrix, resolve, trained
 from blockml.features import FEATURE_SETS, describe_columns
 from blockml.features.votes import VOTERS
 from blockml.model import Model, save_model
-from blockml.training.recipes import recipe
-from blockml.training.table import build_table
-from blockml.training.train import train_model
+from blockml.training import build_table, recipe, train_model
 from tests.models import scores_of, small_model
 from tests.strategies import messy_html
 

@@ -36,9 +36,7 @@ from blockml.page import Page
 from blockml.sites import at_site
 from blockml.sites.template_methods import BlockFrequency, TextFrequency, TreeMapping
 from blockml.templates import SiteTemplate
-from blockml.training.recipes import recipe
-from blockml.training.table import build_table
-from blockml.training.train import train_model
+from blockml.training import build_table, recipe, train_model
 from tests.models import scores_of, small_model
 from tests.strategies import messy_html
 

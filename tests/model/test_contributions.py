@@ -7,8 +7,7 @@ import numpy as np
 import blockml
 from blockml.extractors import page_matrix
 from blockml.model.contributions import CORRECTION, contributions
-from blockml.predictors import Correction
-from blockml.predictors.base import log_odds
+from blockml.predictors import Correction, log_odds
 from blockml.predictors.correction import block_keys
 from tests.models import small_model
 

@@ -25,12 +25,10 @@ from blockml.errors import FeatureMismatchError, ModelError, ModelFormatError
 from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor, trained
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
-from blockml.model import Model, load_model, save_model
-from blockml.model.card import render_card
+from blockml.model import Model, load_model, render_card, save_model
 from blockml.model.model_file import MODEL_FORMAT
 from blockml.page import Label
-from blockml.predictors import MLP, BlockTypes, Predictor, TreeEnsemble
-from blockml.predictors.tree_ensemble import Trees
+from blockml.predictors import MLP, BlockTypes, Predictor, TreeEnsemble, Trees
 from blockml.templates import SiteTemplate
 from blockml.training.mlp_fit import MLPOptions, TrainingPages, fit_mlp
 from tests.models import scores_of, small_model, small_trees

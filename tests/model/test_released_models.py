@@ -12,7 +12,7 @@ import blockml
 from blockml.cli import main
 from blockml.extractors import model_names, trained
 from blockml.formats import FORMATS
-from blockml.model.card import render_card
+from blockml.model import render_card
 
 ROOT = Path(__file__).parents[2]
 

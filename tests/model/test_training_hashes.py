@@ -10,7 +10,8 @@ import pytest
 
 from blockml.errors import ModelFormatError
 from blockml.extractors import model_names, trained
-from blockml.model.training_hashes import TrainingHashes, hash_page
+from blockml.model import TrainingHashes
+from blockml.model.training_hashes import hash_page
 
 TEXT = "The cat sat on the mat, and the dog lay beside the cat until both of them heard the bell of the old house."
 RELEASED = Path(__file__).parents[2] / "models"

@@ -20,9 +20,9 @@ from blockml.errors import ModelFormatError, UnknownNameError, UsageError
 from blockml.extract import extract_page
 from blockml.extractors import Extractor, Plain, Traits
 from blockml.page import Label, Page, Reason
-from blockml.predictors import BlockTypes
-from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
-from blockml.training.boosted_trees import fit_boosted_classes
+from blockml.predictors import BlockTypes, Trees
+from blockml.predictors.tree_ensemble import TREE_ARRAYS
+from blockml.training import fit_boosted_classes
 
 LABELS = (Label.MAIN, Label.COMMENT, Label.FOOTER)
 

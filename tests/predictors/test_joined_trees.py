@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blockml.predictors.tree_ensemble import Trees, joined
-from blockml.training.boosted_trees import fit_boosted
+from blockml.predictors import Trees
+from blockml.predictors.tree_ensemble import joined
+from blockml.training import fit_boosted
 
 
 def some_rows(seed: int) -> NDArray[np.float32]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockml import _kernel
-from blockml.predictors.base import log_odds, sigmoid
+from blockml.predictors import log_odds, sigmoid
 
 numbers = st.lists(st.floats(-1e308, 1e308) | st.floats(-50, 50) | st.floats(0, 1) | st.just(np.nan), max_size=200)
 

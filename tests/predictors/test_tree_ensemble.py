@@ -14,8 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from blockml import _kernel
 from blockml.errors import ModelFormatError
-from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
-from blockml.training.sklearn_learners import FlatTree
+from blockml.predictors import Trees
+from blockml.predictors.tree_ensemble import TREE_ARRAYS
+from blockml.training import FlatTree
 from tests.models import small_trees
 
 

@@ -13,10 +13,10 @@ from blockml.cli import main
 from blockml.datasets import Dataset, open_dataset, read_labels, write_labels
 from blockml.errors import DatasetError, UsageError
 from blockml.extractors import trained
-from blockml.model import load_model, save_model
-from blockml.model.card import render_card
+from blockml.model import load_model, render_card, save_model
 from blockml.page import Label
-from blockml.training.adapt import _accepted, adapt, fit_correction, prepare_page
+from blockml.training import adapt
+from blockml.training.adaptation import _accepted, fit_correction, prepare_page
 
 BASE = trained("default").model
 WORDS = (

@@ -14,7 +14,7 @@ from blockml.errors import UsageError
 from blockml.extractors import TrainedExtractor, read_routed
 from blockml.extractors.routed import ROUTES
 from blockml.page import Label
-from blockml.training.adapt import adapt, adapt_groups
+from blockml.training import adapt, adapt_groups
 from tests.training.test_adapt import BASE, page_of, site
 
 

@@ -15,15 +15,8 @@ from blockml.errors import DatasetError, UsageError
 from blockml.features.structure import FAR
 from blockml.page import Label
 from blockml.predictors import BlockTypes
-from blockml.training.block_types import (
-    BLANKED,
-    BLOCK_TYPES,
-    MAX_ROWS,
-    BlockTypeRows,
-    blanked,
-    block_type_rows,
-    fit_block_types,
-)
+from blockml.training import BlockTypeRows, block_type_rows, fit_block_types
+from blockml.training.block_types import BLANKED, BLOCK_TYPES, MAX_ROWS, blanked
 from blockml.training.boosted_trees import Boosting
 
 DATA = Path(__file__).parents[2] / "data"

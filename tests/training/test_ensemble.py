@@ -13,12 +13,10 @@ from blockml.decision import PolicyColumns
 from blockml.errors import UsageError
 from blockml.features import feature_set
 from blockml.features.page_context import BlockAmounts
-from blockml.predictors import MLP, TreeEnsemble
-from blockml.predictors.base import log_odds, sigmoid
-from blockml.predictors.tree_ensemble import TREE_ARRAYS, Trees
-from blockml.training.ensemble import MAX_PAGE_ROWS, Ensemble, fit_ensemble, learning_rows, training_pages
-from blockml.training.recipes import Recipe, recipe
-from blockml.training.table import BlockTable, PageRows, build_table
+from blockml.predictors import MLP, TreeEnsemble, Trees, log_odds, sigmoid
+from blockml.predictors.tree_ensemble import TREE_ARRAYS
+from blockml.training import BlockTable, Ensemble, PageRows, Recipe, build_table, fit_ensemble, recipe
+from blockml.training.ensemble import MAX_PAGE_ROWS, learning_rows, training_pages
 
 DATA = Path(__file__).parents[2] / "data"
 

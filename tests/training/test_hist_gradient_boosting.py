@@ -13,8 +13,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from blockml.errors import UnknownNameError, UsageError
-from blockml.predictors.tree_ensemble import Trees
-from blockml.training.boosted_trees import MAX_SAMPLE, bin_edges, fit_boosted, fit_boosted_classes
+from blockml.predictors import Trees
+from blockml.training import fit_boosted, fit_boosted_classes
+from blockml.training.boosted_trees import MAX_SAMPLE, bin_edges
 
 
 def rows(seed: int, n_rows: int, n_columns: int, *, whole: bool) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError
-from blockml.training.boosted_trees import fit_lightgbm
+from blockml.training import fit_lightgbm
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,12 @@ from blockml.errors import UsageError
 from blockml.evaluation import Difference
 from blockml.evaluation.page_results import page_hashes
 from blockml.extractors import TrainedExtractor
-from blockml.model import Model
-from blockml.training.adapt import adapt
+from blockml.model import Model, save_model
+from blockml.training import adapt, recipe, train_model
 from blockml.training.baseline import BaselineDifference
 from blockml.training.out_of_fold import has_training_pages, not_trainable, out_of_fold, recipe_of
-from blockml.training.recipes import recipe
-from blockml.training.train import train_model
+from tests.model.test_model_file import with_header
+from tests.models import small_model
 from tests.training.test_adapt import BASE, site
 
 pytestmark = pytest.mark.exhaustive
@@ -140,6 +140,27 @@ def test_the_commands_say_which_model_to_use(tmp_path: Path, capsys: pytest.Capt
     compared = f"sites, page bag F1 out of fold, by site: mine - default = {trained} on 87 pages, significant"
     assert compared in printed.err  # the same number, because the same models extract the same pages
     assert "default is not" not in printed.err
+
+
+@pytest.mark.parametrize(
+    ("released", "reason"),
+    [("other.blockml", "computes differently"), ("damaged.blockml", "not a model file"), ("none", "none")],
+)
+def test_a_released_model_that_cannot_be_read_is_not_compared_with(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, released: str, reason: str
+) -> None:
+    """Training goes on, and reports why, if the released model is of another version, damaged or not installed."""
+    save_model(small_model(), tmp_path / "tiny.blockml")
+    other = with_header((tmp_path / "tiny.blockml").read_bytes(), features_hash="0" * 16)
+    (tmp_path / "other.blockml").write_bytes(other)
+    (tmp_path / "damaged.blockml").write_bytes(b"none")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("blockml.training.train._RELEASED", released)
+    reports: list[str] = []
+    found = train_model([dataset], recipe("kim2013"), protocols="site", n_folds=2, report=reports.append)
+    assert found.metrics["site"]["page_bag_f1"]["mean"] > 0
+    [shown] = [text for text in reports if text.startswith(f"not compared with {released}: ")]
+    assert reason in shown
 
 
 @pytest.mark.parametrize(

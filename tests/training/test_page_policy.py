@@ -16,14 +16,21 @@ from blockml.errors import UsageError
 from blockml.extractors import TrainedExtractor
 from blockml.features.page_context import BlockAmounts
 from blockml.model import Model, load_model, save_model
-from blockml.predictors.base import sigmoid
+from blockml.predictors import sigmoid
 from blockml.predictors.page_features import page_features
-from blockml.training.cross_validation import cross_validate
-from blockml.training.ensemble import Ensemble
-from blockml.training.page_policy import HeldOut, PagePolicy, fit_page_policy
-from blockml.training.recipes import Recipe, recipe
-from blockml.training.table import BlockTable, PageRows, build_table
-from blockml.training.train import train_model
+from blockml.training import (
+    BlockTable,
+    Ensemble,
+    HeldOut,
+    PagePolicy,
+    PageRows,
+    Recipe,
+    build_table,
+    cross_validate,
+    fit_page_policy,
+    recipe,
+    train_model,
+)
 
 pytest.importorskip("lightgbm", reason="needs LightGBM, of the extra boost")
 

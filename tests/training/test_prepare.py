@@ -13,10 +13,9 @@ import pytest
 from blockml.datasets import Dataset, Gold, LabelledPage, filtered, open_dataset
 from blockml.errors import UsageError
 from blockml.evaluation.page_results import training_hashes
-from blockml.training.block_types import block_type_rows, select_rows
+from blockml.training import block_type_rows, recipe, train_model
+from blockml.training.block_types import select_rows
 from blockml.training.prepare import prepare_data
-from blockml.training.recipes import recipe
-from blockml.training.train import train_model
 
 DATA = Path(__file__).parents[2] / "data"
 

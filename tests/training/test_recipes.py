@@ -17,11 +17,8 @@ from blockml.decision import DecisionPolicy
 from blockml.errors import UnknownNameError, UsageError
 from blockml.estimators import BlockClassifier
 from blockml.extractors import TrainedExtractor
-from blockml.model import load_model, save_model
-from blockml.model.card import render_card
-from blockml.training import recipes
-from blockml.training.boosted_trees import fit_boosted
-from blockml.training.train import train_model
+from blockml.model import load_model, render_card, save_model
+from blockml.training import fit_boosted, recipes, train_model
 
 DATA = Path(__file__).parents[2] / "data"
 

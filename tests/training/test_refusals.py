@@ -16,9 +16,7 @@ from blockml import extractors
 from blockml.cli import main
 from blockml.datasets import open_dataset
 from blockml.errors import UnknownNameError, UsageError
-from blockml.training.recipes import recipe
-from blockml.training.table import build_table
-from blockml.training.train import train_model
+from blockml.training import build_table, recipe, train_model
 
 Output = pytest.CaptureFixture[str]
 MENU = "<ul><li><a href=/>Home</a><li><a href=/a>About us</a><li><a href=/b>Contact</a></ul>"

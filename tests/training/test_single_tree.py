@@ -6,8 +6,7 @@ import numpy as np
 
 from blockml.features import feature_set
 from blockml.features.site_pages import UNKNOWN
-from blockml.training.recipes import recipe
-from blockml.training.single_tree import fit_tree, to_trees
+from blockml.training import fit_tree, recipe, to_trees
 
 
 def test_rows_without_site_pages_get_a_separate_tree() -> None:

@@ -12,14 +12,24 @@ import blockml
 from blockml.datasets import Dataset, LabelledPage, TextGold, open_dataset
 from blockml.errors import DatasetError, UnknownNameError, UsageError
 from blockml.evaluation import bag_scores
-from blockml.model import Model, load_model, save_model
-from blockml.model.card import render_card
-from blockml.training.cross_validation import cross_validate, gaps
-from blockml.training.recipes import RECIPES, recipe
-from blockml.training.single_tree import fit_tree, shrink, to_trees, tune
-from blockml.training.splits import PROTOCOLS, duplicate_groups, fold_pages, folds
-from blockml.training.table import BlockTable, build_table
-from blockml.training.train import train_model
+from blockml.model import Model, load_model, render_card, save_model
+from blockml.training import (
+    PROTOCOLS,
+    RECIPES,
+    BlockTable,
+    build_table,
+    cross_validate,
+    duplicate_groups,
+    fit_tree,
+    fold_pages,
+    folds,
+    recipe,
+    to_trees,
+    train_model,
+    tune,
+)
+from blockml.training.cross_validation import gaps
+from blockml.training.single_tree import shrink
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -15,10 +15,17 @@ from blockml.datasets import Dataset, open_dataset
 from blockml.extractors.matrix import page_matrix
 from blockml.page import Label
 from blockml.parsing import parse
-from blockml.training.block_types import BlockTypeRows, block_type_rows, fit_block_types, merged
-from blockml.training.recipes import recipe
-from blockml.training.splits import fold_pages, folds, n_groups
-from blockml.training.table import build_table
+from blockml.training import (
+    BlockTypeRows,
+    block_type_rows,
+    build_table,
+    fit_block_types,
+    fold_pages,
+    folds,
+    n_groups,
+    recipe,
+)
+from blockml.training.block_types import merged
 from research.benchmarks.papers.common import DATA, corpus, pooled_counts, pooled_f1, show, signed, spread
 
 __all__ = ["types_section"]

@@ -16,10 +16,16 @@ from blockml.evaluation import BlockScores
 from blockml.page import MAIN_LABELS, Label
 from blockml.parsing import parse
 from blockml.parsing.limits import ParsingOptions
-from blockml.training.cross_validation import CrossValidation, cross_validate
-from blockml.training.recipes import Recipe, recipe
-from blockml.training.splits import PROTOCOLS, n_groups
-from blockml.training.table import BlockTable, build_table
+from blockml.training import (
+    PROTOCOLS,
+    BlockTable,
+    CrossValidation,
+    Recipe,
+    build_table,
+    cross_validate,
+    n_groups,
+    recipe,
+)
 from research.benchmarks.papers.common import corpus, pooled_counts, pooled_f1, show, signed, spread
 from research.c45 import C45_RECIPES, c45_attributes
 

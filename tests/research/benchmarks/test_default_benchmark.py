@@ -16,12 +16,8 @@ from blockml.datasets import INVALID_FOR_EVALUATION, INVALID_FOR_TRAINING, Label
 from blockml.datasets.validation import REPLACED
 from blockml.evaluation import Difference, Interval
 from blockml.features import feature_set
-from blockml.predictors import MLP
-from blockml.predictors.base import log_odds, sigmoid
-from blockml.training.boosted_trees import fit_lightgbm
-from blockml.training.cross_validation import cross_validate
-from blockml.training.ensemble import fit_ensemble
-from blockml.training.recipes import recipe
+from blockml.predictors import MLP, log_odds, sigmoid
+from blockml.training import cross_validate, fit_ensemble, fit_lightgbm, recipe
 from research.benchmarks.default import cell, main, markdown
 from research.benchmarks.default_chart import chart
 from research.benchmarks.default_families import columns_by_family, predict_without, variants

@@ -22,11 +22,7 @@ from blockml.datasets import open_dataset
 from blockml.errors import UsageError
 from blockml.extractors import TrainedExtractor
 from blockml.model import save_model
-from blockml.training.cross_validation import cross_validate
-from blockml.training.ensemble import fit_model
-from blockml.training.recipes import recipe
-from blockml.training.sklearn_learners import FlatTree
-from blockml.training.table import build_table
+from blockml.training import FlatTree, build_table, cross_validate, fit_model, recipe
 from research.c45 import C45_RECIPES, grow_c45
 from research.c45.growing import min_split
 from research.c45.pruning import added_errors

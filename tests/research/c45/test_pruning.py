@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from blockml.errors import UsageError
-from blockml.training.sklearn_learners import FlatTree
+from blockml.training import FlatTree
 from research.c45.growing import Node, Sample, grow
 from research.c45.pruning import added_errors, collapse, pessimistic_prune, prune
 

@@ -34,7 +34,7 @@ from blockml.features.page_matrix import PageMatrix
 from blockml.model import Model, score_page
 from blockml.page import Label, Page
 from blockml.parsing import parse
-from blockml.predictors.base import log_odds, sigmoid
+from blockml.predictors import log_odds, sigmoid
 from blockml.predictors.correction import BlockKeys, Correction, block_keys
 from blockml.progress import ProgressCallback, ignore_progress, tracked
 from blockml.storage.atomic import safe_file_name
@@ -462,7 +462,7 @@ def adapt_groups(
     by
         ``site`` or ``template``.
     command, report, accept_defects
-        See :func:`blockml.training.adapt.adapt`.
+        See :func:`blockml.training.adapt`.
 
     Raises
     ------
