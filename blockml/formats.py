@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from math import isfinite
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,15 @@ _FRAME = 1000
 _MEASURED = 60
 #: Maximum number of blocks in a headline; a heading around a whole page is not read.
 _MAX_BLOCKS = 100
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+#: Functions that write what most fields hold, because the encoder is made anew for each value other than a text.
+_SCALARS: Mapping[type, Callable[[Any], str]] = {
+    str: _ENCODE,
+    int: repr,
+    float: lambda number: repr(number) if isfinite(number) else _ENCODE(number),
+    bool: {False: "false", True: "true"}.__getitem__,
+    NoneType: {None: "null"}.__getitem__,
+}
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
@@ -64,10 +74,10 @@ def _json(extraction: Extraction, *, chunk_size: int | None, language: bool, **_
         lists["chunks"] = map(chunk_record, find_chunks(extraction, chunk_size))
     budget = Budget(extraction.page, MAX_RATIO)
     record = page_record(extraction) | ({"language": extraction.language} if language else {})
-    budget.spend(_size(_dumped(record)) + _FRAME, "fields")
+    budget.spend(_size(_written(record)) + _FRAME, "fields")
     fields = [piece for name, records in lists.items() for piece in _list_field(name, records, budget)]
     extraction.add_warnings(budget.warnings)
-    page = _dumped({"schema_version": SCHEMA_VERSION, **record, "warnings": list(extraction.warnings)})
+    page = _written({"schema_version": SCHEMA_VERSION, **record, "warnings": list(extraction.warnings)})
     # Joined once, because the text may be 8 times as large as the page.
     return "".join([page.removesuffix("\n}"), *fields, "\n}"])
 
@@ -76,15 +86,24 @@ def _list_field(name: str, records: Iterable[dict[str, Any]], budget: Budget) ->
     """Write a JSON field that holds a list, with the comma before it, as far as the budget allows."""
     items: list[str] = []
     for record in records:
-        item = _dumped(record).replace("\n", "\n    ")  # indented like a list in an object
+        item = _written(record, "\n    ")
         if not budget.spend(_size(item) + len(",\n    "), name):
             break
         items += (",\n    " if items else "\n    ", item)
     return [f',\n  "{name}": [', *items, "\n  ]" if items else "]"]
 
 
-def _dumped(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, indent=2)
+def _written(value: object, margin: str = "\n") -> str:
+    """Write JSON like ``json.dumps`` with an indentation of 2, which is not compiled; lines start with ``margin``."""
+    if (write := _SCALARS.get(type(value))) is not None:
+        return write(value)
+    inner = f"{margin}  "
+    if isinstance(value, dict) and value:
+        fields = f",{inner}".join([f"{_ENCODE(name)}: {_written(item, inner)}" for name, item in value.items()])
+        return f"{{{inner}{fields}{margin}}}"
+    if isinstance(value, list | tuple) and value:
+        return f"[{inner}{f',{inner}'.join([_written(item, inner) for item in value])}{margin}]"
+    return _ENCODE(value)
 
 
 def _size(text: str) -> int:
