@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from json.encoder import encode_basestring
 from math import isfinite
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -50,19 +51,15 @@ _FRAME = 1000
 _MEASURED = 60
 #: Maximum number of blocks in a headline; a heading around a whole page is not read.
 _MAX_BLOCKS = 100
-_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
-#: Functions that write what most fields hold, because the encoder is made anew for each value other than a text.
+#: Functions that write what most fields hold, because an encoder is slow to start.
 _SCALARS: Mapping[type, Callable[[Any], str]] = {
-    str: _ENCODE,
-    int: repr,
-    float: lambda number: repr(number) if isfinite(number) else _ENCODE(number),
-    bool: {False: "false", True: "true"}.__getitem__,
-    NoneType: {None: "null"}.__getitem__,
-}
+    str: encode_basestring, int: repr, bool: {False: "false", True: "true"}.__getitem__, NoneType: lambda _: "null",
+    float: lambda number: repr(number) if isfinite(number) else json.dumps(number),
+}  # fmt: skip
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
-def _json(extraction: Extraction, *, chunk_size: int | None, language: bool, **_: object) -> str:
+def _json(extraction: Extraction, *, chunk_size: int | None, language: bool | None, **_: object) -> str:
     lists: dict[str, Iterable[dict[str, Any]]] = {
         "paragraphs": map(paragraph_record, extraction.paragraphs),
         "removed": map(paragraph_record, extraction.removed),
@@ -99,11 +96,11 @@ def _written(value: object, margin: str = "\n") -> str:
         return write(value)
     inner = f"{margin}  "
     if isinstance(value, dict) and value:
-        fields = f",{inner}".join([f"{_ENCODE(name)}: {_written(item, inner)}" for name, item in value.items()])
-        return f"{{{inner}{fields}{margin}}}"
+        items = [f"{encode_basestring(name)}: {_written(item, inner)}" for name, item in value.items()]
+        return f"{{{inner}{f',{inner}'.join(items)}{margin}}}"
     if isinstance(value, list | tuple) and value:
         return f"[{inner}{f',{inner}'.join([_written(item, inner) for item in value])}{margin}]"
-    return _ENCODE(value)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _size(text: str) -> int:
@@ -111,7 +108,7 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: object) -> str:
+def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool | None, **_: object) -> str:
     title = extraction.title if with_title else None
     text = render_text(extraction.page, extraction.kept, paragraphs=True) if paragraphs else extraction.text
     return f"{title}\n\n{text}" if title and not starts_with(extraction.text, title) else text
@@ -401,8 +398,7 @@ def render(
         front_matter=front_matter or None, **omitted,
     )  # fmt: skip
     options: dict[str, Any] = {"with_title": format == "markdown" if with_title is None else with_title}
-    options |= {"paragraphs": bool(paragraphs), "chunk_size": chunk_size, "language": bool(language)}
-    options["front_matter"] = front_matter
+    options |= {"paragraphs": paragraphs, "chunk_size": chunk_size, "language": language, "front_matter": front_matter}
     if FORMATS[format].of_document:
         options["document"] = extraction.document.without(*omitted)
     return FORMATS[format].write(extraction, **options)

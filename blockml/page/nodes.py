@@ -319,8 +319,8 @@ class Nodes:
 
     def _ids(self) -> dict[int, str]:
         """Return the ``id`` of each element that has one."""
-        named = self.with_any((b"id\0",))  # a zero byte ends each name and each value
-        return {node: name for node in named if (name := self.attributes[node].get("id"))}
+        # A zero byte ends each name and each value.
+        return {node: name for node in self.with_any((b"id\0",)) if (name := self.attributes[node].get("id"))}
 
     def _positions(self, kind: NDArray[np.generic]) -> tuple[list[int], list[int]]:
         """Return (n,) position of each node among its siblings of the same kind, from 1, and (n,) their number."""
