@@ -7,6 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from json.encoder import encode_basestring
+from math import isfinite
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -49,10 +51,15 @@ _FRAME = 1000
 _MEASURED = 60
 #: Maximum number of blocks in a headline; a heading around a whole page is not read.
 _MAX_BLOCKS = 100
+#: Functions that write what most fields hold, because an encoder is slow to start.
+_SCALARS: Mapping[type, Callable[[Any], str]] = {
+    str: encode_basestring, int: repr, bool: {False: "false", True: "true"}.__getitem__, NoneType: lambda _: "null",
+    float: lambda number: repr(number) if isfinite(number) else json.dumps(number),
+}  # fmt: skip
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
-def _json(extraction: Extraction, *, chunk_size: int | None, language: bool, **_: object) -> str:
+def _json(extraction: Extraction, *, chunk_size: int | None, language: bool | None, **_: object) -> str:
     lists: dict[str, Iterable[dict[str, Any]]] = {
         "paragraphs": map(paragraph_record, extraction.paragraphs),
         "removed": map(paragraph_record, extraction.removed),
@@ -64,10 +71,10 @@ def _json(extraction: Extraction, *, chunk_size: int | None, language: bool, **_
         lists["chunks"] = map(chunk_record, find_chunks(extraction, chunk_size))
     budget = Budget(extraction.page, MAX_RATIO)
     record = page_record(extraction) | ({"language": extraction.language} if language else {})
-    budget.spend(_size(_dumped(record)) + _FRAME, "fields")
+    budget.spend(_size(_written(record)) + _FRAME, "fields")
     fields = [piece for name, records in lists.items() for piece in _list_field(name, records, budget)]
     extraction.add_warnings(budget.warnings)
-    page = _dumped({"schema_version": SCHEMA_VERSION, **record, "warnings": list(extraction.warnings)})
+    page = _written({"schema_version": SCHEMA_VERSION, **record, "warnings": list(extraction.warnings)})
     # Joined once, because the text may be 8 times as large as the page.
     return "".join([page.removesuffix("\n}"), *fields, "\n}"])
 
@@ -76,15 +83,24 @@ def _list_field(name: str, records: Iterable[dict[str, Any]], budget: Budget) ->
     """Write a JSON field that holds a list, with the comma before it, as far as the budget allows."""
     items: list[str] = []
     for record in records:
-        item = _dumped(record).replace("\n", "\n    ")  # indented like a list in an object
+        item = _written(record, "\n    ")
         if not budget.spend(_size(item) + len(",\n    "), name):
             break
         items += (",\n    " if items else "\n    ", item)
     return [f',\n  "{name}": [', *items, "\n  ]" if items else "]"]
 
 
-def _dumped(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, indent=2)
+def _written(value: object, margin: str = "\n") -> str:
+    """Write JSON like ``json.dumps`` with an indentation of 2, which is not compiled; lines start with ``margin``."""
+    if (write := _SCALARS.get(type(value))) is not None:
+        return write(value)
+    inner = f"{margin}  "
+    if isinstance(value, dict) and value:
+        items = [f"{encode_basestring(name)}: {_written(item, inner)}" for name, item in value.items()]
+        return f"{{{inner}{f',{inner}'.join(items)}{margin}}}"
+    if isinstance(value, list | tuple) and value:
+        return f"[{inner}{f',{inner}'.join([_written(item, inner) for item in value])}{margin}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _size(text: str) -> int:
@@ -92,7 +108,7 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool, **_: object) -> str:
+def _text(extraction: Extraction, *, with_title: bool, paragraphs: bool | None, **_: object) -> str:
     title = extraction.title if with_title else None
     text = render_text(extraction.page, extraction.kept, paragraphs=True) if paragraphs else extraction.text
     return f"{title}\n\n{text}" if title and not starts_with(extraction.text, title) else text
@@ -387,8 +403,7 @@ def render(
         front_matter=front_matter or None, **omitted,
     )  # fmt: skip
     options: dict[str, Any] = {"with_title": format == "markdown" if with_title is None else with_title}
-    options |= {"paragraphs": bool(paragraphs), "chunk_size": chunk_size, "language": bool(language)}
-    options["front_matter"] = front_matter
+    options |= {"paragraphs": paragraphs, "chunk_size": chunk_size, "language": language, "front_matter": front_matter}
     if FORMATS[format].of_document:
         options["document"] = extraction.document.without(*omitted)
     return FORMATS[format].write(extraction, **options)

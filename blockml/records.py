@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from operator import attrgetter
 from typing import Any
 
 from blockml.page import Chunk, Extraction, Image, Label, Metadata, Paragraph, ParagraphKind, Post, Status
@@ -124,7 +123,7 @@ class Field:
 
     def of(self, source: object) -> Any:  # noqa: ANN401 (depends on its kind)
         """Return the value of the field for an object."""
-        return (self.value or attrgetter(self.name))(source)
+        return self.value(source) if self.value else getattr(source, self.name)
 
     def schema(self, *, in_batch: bool = False) -> _Schema:
         """Return the JSON Schema of the field, for records of one page or of a batch."""

@@ -114,9 +114,7 @@ class _Splitter:
         posts: Set[int],
     ) -> None:  # fmt: skip
         self.size, self.overlap, self.room = size, overlap, size - overlap
-        self.is_written = write is not None
-        self.write: Write = self._slice if write is None else write
-        self.length = length
+        self.write, self.length = write, length
         self.repeats_header = repeats_header if write is not None else lambda _: False
         self.places, self.text, self.posts = places, text, posts
         self.found: dict[int, tuple[Block, int, int]] = {}  # places of parts of blocks, and others that were searched
@@ -169,8 +167,10 @@ class _Splitter:
                 found += parts
         return tuple(found)
 
-    def _slice(self, blocks: Sequence[Block]) -> str:
-        """Return the text of some blocks."""
+    def _written(self, blocks: Sequence[Block]) -> str:
+        """Return some blocks as they are written; without a writer, their text."""
+        if self.write is not None:
+            return self.write(blocks)
         start, end = self._place_of(blocks)
         return self.text[max(start, 0) : max(end, 0)]
 
@@ -212,13 +212,13 @@ class _Splitter:
 
     def _length(self, blocks: Sequence[Block]) -> int:
         """Return the size of blocks, with what separates them from others."""
-        return self.length(self.write(blocks)) + 2 if blocks else 0
+        return self.length(self._written(blocks)) + 2 if blocks else 0
 
     def _size_of(self, block: Block) -> int:
         """Return the size of a block that is not in another one, like :meth:`_length`."""
         if (known := self.sizes.get(id(block))) is None:
             known = self.sizes[id(block)] = (block, self._length((block,)))
-            if not self.is_written:
+            if self.write is None:
                 self.found[id(block)] = (block, *self._place(block))
         return known[1]
 
@@ -255,7 +255,7 @@ class _Splitter:
 
     def _is_apart(self, before: Block, block: Block) -> bool:
         """Tell whether a slice of the text can't have a block directly after another one."""
-        if self.is_written:
+        if self.write is not None:
             return False
         (first, last), (start, _) = self._place(before), self._place(block)
         is_apart = start < first or (last < start and not self.text[last:start].isspace())
@@ -263,7 +263,7 @@ class _Splitter:
 
     def _slice_size(self, first: Block, last: Block) -> int:
         """Return the size of the slice of the text between two blocks, with white space that may be long."""
-        if self.is_written or self.length is not len:
+        if self.write is not None or self.length is not len:
             return 0
         start, end = self._place_of((first, last))
         return end - start + 2
@@ -408,7 +408,7 @@ class _Splitter:
             sizes = (self.length(line) + 1 for line in reversed(left))
             measured = partial(self._next_size, part, around, start, end)
             most, fitting = self._fitting(sizes, measured, count, limit)
-            if not (fitting or self.is_written) and (half := len(left[-1]) // 2):
+            if self.write is None and not fitting and (half := len(left[-1]) // 2):
                 left[-1:] = [left[-1][half:], left[-1][:half]]  # the text has more white space than the line
                 continue
             count = fitting or most
@@ -485,7 +485,7 @@ class _Splitter:
 
     def _part_size(self, part: Block, around: Around) -> int:
         """Return the size of a part of a paragraph or listing."""
-        return self.length(self.write((around(part),)) if self.is_written else text_of((part,)))
+        return self.length(self.write((around(part),)) if self.write is not None else text_of((part,)))
 
     def _next_size(self, part: Callable[[int], Block], around: Around, start: int, end: int, count: int) -> int:
         """Return the size of the next pieces of a block, whose text goes on from ``start`` to ``end``.
@@ -493,7 +493,7 @@ class _Splitter:
         A slice of the text may have more white space than the pieces, such as that of a listing in a heading.
         """
         found = part(count)
-        if self.is_written:
+        if self.write is not None:
             return self._part_size(found, around)
         begin, stop = self._letters(text_of((found,)), start, end)
         return self.length(self.text[begin:stop])

@@ -76,12 +76,11 @@ def text_places(page: Page, kept: NDArray[np.bool_]) -> tuple[str, NDArray[np.in
     [[0, 4, 8, 17], [3, 8, 16, 20]]
     """
     gaps, texts = text_pieces(page, kept)
-    whole = "".join([piece for pair in zip(gaps, texts, strict=True) for piece in pair])
+    pieces = [piece for pair in zip(gaps, texts, strict=True) for piece in pair]
+    whole = "".join(pieces)
     text = whole.strip("\n")
-    lengths = np.array([[len(gap), len(own)] for gap, own in zip(gaps, texts, strict=True)], dtype=np.int64)
-    ends = lengths.reshape(-1).cumsum()[1::2] - (len(whole) - len(whole.lstrip("\n")))
-    starts = ends - lengths.reshape(-1)[1::2]
-    return text, starts.clip(0, len(text)), ends.clip(0, len(text))
+    ends = np.cumsum([len(whole.lstrip("\n")) - len(whole), *map(len, pieces)], dtype=np.int64)[1:].clip(0, len(text))
+    return text, ends[::2], ends[1::2]
 
 
 def node_separators(page: Page, rows: NDArray[np.intp], shown: NDArray[np.bool_]) -> dict[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Self, TypeVar, overload
 
 __all__ = ["Lazy", "LazySequence", "cached_property", "imported_later"]
@@ -77,6 +77,9 @@ class LazySequence(Sequence[_T]):
 
     def __len__(self) -> int:
         return self._n
+
+    def __iter__(self) -> Iterator[_T]:
+        return iter(self._all())
 
     @overload
     def __getitem__(self, index: int) -> _T: ...

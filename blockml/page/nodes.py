@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import IntFlag
 
@@ -244,29 +244,24 @@ class Nodes:
 
     def xpaths(self, nodes: Sequence[int]) -> list[str]:
         """Return the XPaths of many nodes; see :meth:`xpath`."""
+        tag, parent, depth = self.tag.tolist(), self.parent.tolist(), self.depth.tolist()
         position, n_siblings = self._positions(self.tag)
         writable = [_PLAIN_NAME.fullmatch(name) is not None for name in self.names]
-        among_elements = position if all(writable) else self._positions(self.tag != 0)[0]
+        among_elements = position if all(writable[1:]) else self._positions(self.tag != 0)[0]
         number_on_page = (self.tag != 0).cumsum()
         paths, left = {-1: ""}, _PER_NODE * len(self) + _SPARE
-        for node in nodes:
-            chain = []
-            climbing = int(node)
-            while climbing not in paths:
-                chain.append(climbing)
-                climbing = int(self.parent[climbing])
-            for element in reversed(chain):
-                path = paths[int(self.parent[element])]
-                if self.tag[element] == 0:
-                    paths[element] = path
-                elif self.depth[element] % _MAX_STEPS == _MAX_STEPS - 1 or left < 0:
-                    paths[element] = f"/descendant::*[{number_on_page[element]}]"
-                elif writable[int(self.tag[element])]:
-                    number = f"[{position[element]}]" if n_siblings[element] > 1 else ""
-                    paths[element] = f"{path}/{self.name(element)}{number}"
-                else:  # XPath has no syntax for this name
-                    paths[element] = f"{path}/*[{among_elements[element]}]"
-                left -= len(paths[element])
+        for node in _downwards(nodes, parent, paths):
+            path = paths[parent[node]]
+            if tag[node] == 0:
+                paths[node] = path
+            elif depth[node] % _MAX_STEPS == _MAX_STEPS - 1 or left < 0:
+                paths[node] = f"/descendant::*[{number_on_page[node]}]"
+            elif writable[tag[node]]:
+                number = f"[{position[node]}]" if n_siblings[node] > 1 else ""
+                paths[node] = f"{path}/{self.names[tag[node]]}{number}"
+            else:  # XPath has no syntax for this name
+                paths[node] = f"{path}/*[{among_elements[node]}]"
+            left -= len(paths[node])
         return [paths[node] for node in nodes]
 
     def selectors(self, nodes: Sequence[int]) -> list[str]:
@@ -282,35 +277,28 @@ class Nodes:
         >>> page.nodes.selectors([block.node for block in page.blocks])
         ['#main > p:nth-of-type(1)', '#main > p:nth-of-type(2)', 'html > body > p']
         """
+        tag, parent, ids = self.tag.tolist(), self.parent.tolist(), self._ids()
         position, n_siblings = self._positions(self.tag)
-        among_elements, _ = self._positions(self.tag != 0)
-        counts = Counter(self._ids())
+        writable = [_CSS_NAME.fullmatch(name) is not None for name in self.names]
+        among_elements = position if all(writable[1:]) else self._positions(self.tag != 0)[0]
+        counts = Counter(ids.values())
         paths, left = {-1: ""}, _PER_NODE * len(self) + _SPARE
-        for node in nodes:
-            chain = []
-            climbing = int(node)
-            while climbing not in paths:
-                chain.append(climbing)
-                climbing = int(self.parent[climbing])
-            for element in reversed(chain):
-                above = paths[int(self.parent[element])]
-                name = self.attributes[element].get("id") or "" if self.tag[element] else ""
-                if self.tag[element] == 0:
-                    paths[element] = above
-                elif _CSS_NAME.fullmatch(name) and counts[name] == 1:
-                    paths[element] = f"#{name}"
-                elif self.parent[element] < 0:
-                    paths[element] = "html" if element == 0 and self.name(element) == "html" else ""
-                elif left < 0 or not above or above.count(">") >= _MAX_STEPS:
-                    paths[element] = ""
-                else:
-                    if _CSS_NAME.fullmatch(self.name(element)):
-                        number = f":nth-of-type({position[element]})" if n_siblings[element] > 1 else ""
-                        step = f"{self.name(element)}{number}"
-                    else:  # CSS would need escapes for this name
-                        step = f"*:nth-child({among_elements[element]})"
-                    paths[element] = f"{above} > {step}" if above else step
-                left -= len(paths[element])
+        for node in _downwards(nodes, parent, paths):
+            above, name = paths[parent[node]], ids.get(node, "")
+            if tag[node] == 0:
+                paths[node] = above
+            elif counts[name] == 1 and _CSS_NAME.fullmatch(name):
+                paths[node] = f"#{name}"
+            elif parent[node] < 0:
+                paths[node] = "html" if node == 0 and self.name(node) == "html" else ""
+            elif left < 0 or not above or above.count(">") >= _MAX_STEPS:
+                paths[node] = ""
+            elif writable[tag[node]]:
+                number = f":nth-of-type({position[node]})" if n_siblings[node] > 1 else ""
+                paths[node] = f"{above} > {self.names[tag[node]]}{number}"
+            else:  # CSS would need escapes for this name
+                paths[node] = f"{above} > *:nth-child({among_elements[node]})"
+            left -= len(paths[node])
         return [paths[node] for node in nodes]
 
     def nearest_ids(self, nodes: Sequence[int]) -> list[str | None]:
@@ -323,25 +311,18 @@ class Nodes:
         >>> page.nodes.nearest_ids([block.node for block in page.blocks])
         ['first', 'main', None]
         """
+        parent, ids = self.parent.tolist(), self._ids()
         found: dict[int, str | None] = {-1: None}
-        for node in nodes:
-            chain = []
-            climbing = int(node)
-            while climbing not in found:
-                chain.append(climbing)
-                climbing = int(self.parent[climbing])
-            for element in reversed(chain):
-                own = self.attributes[element].get("id") if self.tag[element] else None
-                found[element] = own or found[int(self.parent[element])]
+        for node in _downwards(nodes, parent, found):
+            found[node] = ids.get(node) or found[parent[node]]
         return [found[node] for node in nodes]
 
-    def _ids(self) -> Iterator[str]:
-        """Yield the ids of all elements."""
-        for element in (self.tag != 0).nonzero()[0].tolist():
-            if name := self.attributes[element].get("id"):
-                yield name
+    def _ids(self) -> dict[int, str]:
+        """Return the ``id`` of each element that has one."""
+        # A zero byte ends each name and each value.
+        return {node: name for node in self.with_any((b"id\0",)) if (name := self.attributes[node].get("id"))}
 
-    def _positions(self, kind: NDArray[np.generic]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _positions(self, kind: NDArray[np.generic]) -> tuple[list[int], list[int]]:
         """Return (n,) position of each node among its siblings of the same kind, from 1, and (n,) their number."""
         order = np.lexsort((kind, self.parent))  # stable: siblings of one kind are adjacent, in document order
         new = np.ones(len(order), dtype=bool)
@@ -350,7 +331,7 @@ class Nodes:
         position, n_siblings = np.empty((2, len(order)), dtype=np.int64)
         position[order] = np.arange(len(order)) - np.flatnonzero(new)[group] + 1
         n_siblings[order] = np.bincount(group)[group]
-        return position, n_siblings
+        return position.tolist(), n_siblings.tolist()
 
     def find(self, xpath: str) -> int | None:
         """Return the index of the element with an XPath as written by :meth:`xpath`; None if there isn't one.
@@ -380,3 +361,14 @@ class Nodes:
             node += 1 + int(children[number - 1])
             last = int(self.end[node])
         return node
+
+
+def _downwards(nodes: Sequence[int], parent: Sequence[int], known: Container[int]) -> Iterator[int]:
+    """Yield the nodes, and those around them, that are not known when it is their turn, parents first."""
+    for node in nodes:
+        chain = []
+        climbing = int(node)
+        while climbing not in known:
+            chain.append(climbing)
+            climbing = parent[climbing]
+        yield from reversed(chain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,19 @@ def test_options_that_have_no_effect_are_refused_in_every_format() -> None:
             with pytest.raises(blockml.errors.UsageError, match=f"not in {name}"):
                 blockml.render(result, name, links=False)
     assert len({kind.suffix for kind in FORMATS.values()}) == len(FORMATS)
+
+
+def test_json_is_written_as_the_standard_library_writes_it() -> None:
+    """Lists of records, lists in them, escapes, and what a page declares, whatever its values are."""
+    item = (
+        '{"@type": "Product", "name": "Cat \\u0007\\"", "sizes": [[], {}, 1.5, 1e99, -2, true, null, ["S", {"a": 0}]]}'
+    )
+    html = HTML.replace("<h1>", f"<script type=application/ld+json>{item}</script><h1>").replace(
+        "rule", 'rule\t"\u2028\\'
+    )
+    written = blockml.render(blockml.extract(html, model="plain"), "json", chunk_size=20)
+    read = json.loads(written)
+    assert read["blocks"]
+    assert read["chunks"]
+    assert read["metadata"]["items"][0]["sizes"][-1] == ["S", {"a": 0}]
+    assert written == json.dumps(read, ensure_ascii=False, indent=2)
