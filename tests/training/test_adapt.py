@@ -202,7 +202,7 @@ def test_wrong_calls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     given = ["train", "--base", "default", "--dataset", str(tmp_path / "mine"), "-o", str(tmp_path / "x.blockml")]
     assert main([*given, "--set", "min_leaf=3"]) == 2
     assert main([*given[:2], "nothing", *given[3:]]) == 2
-    assert "unknown extractor or model 'nothing'" in capsys.readouterr().err
+    assert "unknown model 'nothing'; choose one of: (path of a model file), default" in capsys.readouterr().err
 
 
 def test_written_labels_are_read_back(tmp_path: Path) -> None:
