@@ -77,7 +77,12 @@ def _trained(name: str) -> TrainedExtractor:
         is_file = False
     if is_file:
         return TrainedExtractor(load_model(name))
-    raise UnknownNameError("model", name, [*model_names(), "(path of a model file)"])
+    raise _unknown_model(name)
+
+
+def _unknown_model(name: str) -> UnknownNameError:
+    """Return the error for a name that is neither a released model nor a file."""
+    return UnknownNameError("model", name, [*model_names(), "(path of a model file)"])
 
 
 def resolve(name_or_path: str | os.PathLike[str], parameters: Mapping[str, Any] | None = None) -> Extractor:
@@ -184,7 +189,7 @@ def trained(model: AnyModel) -> TrainedExtractor:
     try:
         extractor = load(model) if name not in EXTRACTORS else None
     except UnknownNameError:
-        raise UnknownNameError("model", name, [*model_names(), "(path of a model file)"]) from None
+        raise _unknown_model(name) from None
     if isinstance(extractor, TrainedExtractor):
         return extractor
     raise UsageError(

@@ -26,7 +26,7 @@ PAGE_FEATURES = (
     "words",  # logarithm of the words kept
     "pagewords",  # logarithm of the words of the page
     "unsure",  # words of blocks with a probability from .2 to .8 / words kept
-    "agreement",  # F1 of the kept blocks against those that the first predictor alone would keep
+    "agreement",  # F1 of the kept blocks against those that would be kept by the first predictor's scores
     "pieces",  # runs of adjacent kept blocks / kept blocks
     "links",  # linked words / words of the kept blocks
     "prose",  # words of running text / words of the kept blocks

@@ -23,11 +23,14 @@ Output = pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("section", ["classes", "varied", "content", "thresholds", "nodes"])
-def test_sections_run_without_corpora(section: str, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sections_run_without_corpora(
+    section: str, capsys: Output, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """Without corpora a section says that it is only a check; its tables' rows have as many cells as their heads."""
     monkeypatch.delenv("BLOCKML_CORPORA", raising=False)
-    for name, less in {"LINEAR_PAGES": 4, "QUADRATIC_PAGES": 2, "N_THRESHOLDS": 11}.items():
-        monkeypatch.setattr(thresholds, name, less)
+    if not request.config.option.exhaustive:
+        for name, less in {"LINEAR_PAGES": 4, "QUADRATIC_PAGES": 2, "N_THRESHOLDS": 11}.items():
+            monkeypatch.setattr(thresholds, name, less)
     assert main([section]) == 0
     printed = capsys.readouterr()
     assert "as a check only" in printed.err
