@@ -67,7 +67,7 @@ def check_tree(page: blockml.Page, whole: blockml.Page) -> None:
 
 def test_content_after_the_end_of_the_page() -> None:
     """Text joined from content after the end of the page is in the root of its first text."""
-    page = blockml.parse("<p>one</p><p>two</p></html><p>three</p>", limits=Limits(blocks=2))
+    page = blockml.parse("<p>one</p><p>two</p></html><p>three", limits=Limits(blocks=2))
     assert [page.nodes.name(node) for node in page.nodes.ancestors(len(page.nodes) - 1)][-1] == "html"
     assert page.blocks.texts == ("one", "two three")
 
@@ -75,9 +75,10 @@ def test_content_after_the_end_of_the_page() -> None:
 @pytest.mark.parametrize("name", ["default", "kim2013"])
 def test_extraction(name: str) -> None:
     """All text of a page of 40,000 one-word paragraphs is extracted, with a warning and finite scores."""
-    result = blockml.extract("<h1>Words</h1>" + "".join(f"<p>w{i}" for i in range(40_000)), model=name, threshold=0.0)
+    html = "<h1>Words</h1>" + "".join(f"<p>w{i}" for i in range(40_000))
+    result = blockml.extract(html, model=name, threshold=0.0)
     assert result.status is Status.TRUNCATED
-    assert len(result.kept) < 8_000
+    assert len(result.kept) == Limits().blocks_of(len(html)) < 40_000
     assert np.isfinite(result.scores).all()
     assert "one block" in result.warnings[0]
     assert result.text.split() == ["Words", *(f"w{i}" for i in range(40_000))]
@@ -87,17 +88,21 @@ def test_extraction(name: str) -> None:
 
 def test_the_rest_of_a_table_is_behind_it() -> None:
     """Rows over the limit follow the table in each output, also where the page goes on after it."""
-    rows = "".join(f"<tr><td>a{i}</td><td>b{i}</td></tr>" for i in range(3_000))
+    rows = "".join(f"<tr><td>a{i}<td>b" for i in range(9_000))
     result = blockml.extract(
-        f"<h1>Cats</h1><table><tr><th>A</th><th>B</th></tr>{rows}</table><p>The end.", model="plain"
+        f"<h1>Cats</h1><table><tr><th>A</th><th>B</th></tr>{rows}</table><p>The end.",
+        model="plain",
+        limits=Limits(blocks=5_000),
     )
     assert result.status is Status.TRUNCATED
     texts = [re.findall("a[0-9]+", text) for text in (result.text, result.markdown, result.html)]
-    assert texts == [[f"a{i}" for i in range(3_000)]] * 3
+    assert texts == [[f"a{i}" for i in range(9_000)]] * 3
 
 
 def test_ordinary_pages_are_whole() -> None:
-    """A table of 4,000 cells is within the limit, so its blocks are not joined."""
-    page = blockml.parse("<table>" + "<tr><td>1<td>2</tr>" * 2_000)
-    assert page.status is Status.OK
-    assert len(page.blocks) == 4_000
+    """Tables of 9,000 short and 60,000 longer cells are within the limit, so their blocks are not joined."""
+    long_row = "<tr><td class=n>1</td><td class=n>2</td><td class=n>3</td></tr>"
+    for n_rows, row in ((3_000, "<tr><td>1</td><td>2</td><td>3</td></tr>"), (20_000, long_row)):
+        page = blockml.parse("<table>" + row * n_rows)
+        assert page.status is Status.OK
+        assert len(page.blocks) == 3 * n_rows
