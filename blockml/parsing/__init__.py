@@ -1,7 +1,7 @@
 """Parse bytes or text into a :class:`~blockml.page.Page`.
 
 ``decode`` (bytes to text) → ``build`` (parser events to nodes; a second time after ``composed`` if there are shadow
-roots) → ``segment`` (nodes to blocks).
+roots or streamed parts) → ``segment`` (nodes to blocks).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from blockml.errors import UsageError, check_name, check_type
 from blockml.page import Blocks, Nodes, Page, Status
 from blockml.parsing.backends import BACKENDS, build
 from blockml.parsing.builder import NodesBuilder, flattened, join_rest
+from blockml.parsing.composition import composed
 from blockml.parsing.decoding import Detector, decode
 from blockml.parsing.displayed import as_displayed, as_laid_out
 from blockml.parsing.limits import Limits
 from blockml.parsing.segmentation import PROFILES, segment
-from blockml.parsing.shadow_roots import composed
 from blockml.text.words import TOKENIZERS, lazy_pattern
 
 __all__ = ["BACKENDS", "PROFILES", "Limits", "build", "parse", "segment"]
@@ -147,19 +147,19 @@ def parse(
 
 
 def _built(utf8: bytes, backend: str, limits: Limits) -> tuple[bytes, bytes, NodesBuilder, Nodes]:
-    """Parse a page; again with its shadow roots if it has some, and without its deepest tags if it costs too much.
+    """Parse a page; again as it is composed if parts of it move, and without its deepest tags if it costs too much.
 
     Returns
     -------
     tuple
-        The page with its shadow roots, the same without its deepest tags, and the builder and nodes of the latter.
+        The page as it is composed, the same without its deepest tags, and the builder and nodes of the latter.
     """
     builder = build(utf8, backend, limits)
     nodes = builder.nodes()
     parsed = source = utf8
     if "template" in nodes.names:
         source = utf8 = composed(utf8)
-    for _ in range(2):  # a page may cost too much only with its shadow roots
+    for _ in range(2):  # a page may cost too much only as it is composed
         *_, too_costly = builder.limits_hit()
         flat, is_flat = flattened(source, limits.depth) if too_costly else (source, False)
         source = flat if is_flat else source

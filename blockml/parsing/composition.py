@@ -1,20 +1,24 @@
-"""Composes declarative shadow roots: ``<template shadowrootmode>``, shown by browsers instead of its host's content.
+"""Moves parts of a page to where browsers show them, before any back end parses it.
 
-The tags of the template are removed, and the content of the host moves into the slots of the shadow tree (HTML
-standard, "attach a shadow root" and "assign slottables"), so that every back end parses the page as it is shown.
+A declarative shadow root, ``<template shadowrootmode>``, is shown instead of its host's content: the tags of the
+template are removed, and the content of the host moves into the slots of the shadow tree (HTML standard, "attach a
+shadow root" and "assign slottables"). Parts that React streams behind the page, in hidden elements, replace the
+placeholders that its scripts name (react-dom, ``ReactDOMFizzInstructionSet``).
 """
 
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect, bisect_left
 from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from blockml.parsing.builder import CLOSED_BY_THE_NEXT
 from blockml.parsing.segmentation import VOID
 from blockml.parsing.tags import Tag, attributes, tags
+from blockml.text.words import lazy_pattern
 
 __all__ = ["composed"]
 
@@ -24,6 +28,11 @@ _HOSTS = frozenset(b"article aside blockquote body div footer h1 h2 h3 h4 h5 h6 
 _VOID = frozenset(name.encode() for name in VOID)
 #: Tags around content without a slot: browsers don't show it.
 _UNSHOWN = b"<span hidden>", b"</span>"
+#: Call that shows a streamed part: ``$RC`` and ``$RR`` replace what is shown until then, ``$RS`` only a placeholder.
+#: Ids of the placeholder and the part, for ``$RS`` the other way round.
+_SHOWN_BY_SCRIPT = lazy_pattern(rb"""\$R([CRS])\(\s*["']([^"'<>\s]+)["']\s*,\s*["']([^"'<>\s]+)["']""")
+#: Comments around what is shown until a part arrives, and around what is shown already.
+_BOUNDARY = lazy_pattern(rb"<!--(/?)\$[?!~]?-->")
 
 #: Start and end of a piece of the page.
 _Span: TypeAlias = tuple[int, int]
@@ -43,16 +52,85 @@ class _Host:
 
 
 def composed(source: bytes) -> bytes:
-    """Return a page in UTF-8 with the content of its shadow roots; the page itself without any.
+    """Return a page in UTF-8 with its streamed parts and shadow roots in their places; the page itself without any.
 
     Examples
     --------
+    >>> composed(b"<!--$?--><template id=B:0></template>Loading<!--/$--><div hidden id=S:0>Cats</div>"
+    ...          b"<script>$RC('B:0','S:0')</script>")
+    b"<!--$?-->Cats<!--/$--><div hidden id=S:0></div><script>$RC('B:0','S:0')</script>"
     >>> composed(b"<x-a><template shadowrootmode=open><h1><slot name=t></slot></h1><slot>-</slot></template>"
     ...          b"Text <b slot=t>Title</b></x-a>")
     b'<x-a><h1><b slot=t>Title</b></h1>Text </x-a>'
     """
-    if b"shadowroot" not in source.lower():
+    source = _with_streamed_parts(source)
+    return _with_shadow_roots(source) if b"shadowroot" in source.lower() else source
+
+
+def _with_streamed_parts(source: bytes) -> bytes:
+    """Return a page with the parts that React streamed in the place of their placeholders."""
+    calls = _SHOWN_BY_SCRIPT.findall(source)
+    if not calls:
         return source
+    part_of = {one: other for kind, one, other in calls if kind != b"S"}
+    part_of |= {other: one for kind, one, other in calls if kind == b"S"}
+    whole = {one for kind, one, _ in calls if kind != b"S"}
+    places, parts = _streamed(source, part_of)
+    ends = _boundary_ends(source, [place for name, place in places.items() if name in whole])
+    order = sorted(parts.values())
+    starts = [start for start, _ in order]
+    moved: list[_Edit] = []
+    edits: list[_Edit] = []
+    last = 0
+    for name, (start, end) in sorted(places.items(), key=lambda item: item[1]):
+        part = parts.pop(part_of[name], None)
+        if part is None or start < last or start > part[0]:  # a part is streamed after its placeholder
+            continue
+        row, after = bisect(starts, start), ends.get((start, end), end)
+        if bisect(starts, after) > row or (row and start < order[row - 1][1] < after):
+            after = end  # another part begins or ends in between, so the comments are not those of a boundary
+        moved.append((*part, ()))
+        edits.append((start, after, (part,)))
+        last = after
+    return _edited(source, moved, edits) if edits else source
+
+
+def _streamed(source: bytes, part_of: Mapping[bytes, bytes]) -> tuple[dict[bytes, _Span], dict[bytes, _Span]]:
+    """Return the placeholders and the content of the streamed parts, by id; parts in parts are not looked for."""
+    names = {*part_of.values()}
+    places: dict[bytes, _Span] = {}
+    parts: dict[bytes, _Span] = {}
+    part, element, depth, inner = b"", b"", 0, 0  # the open part
+    for tag in tags(source):
+        if depth and tag.name == element:
+            depth += -1 if tag.closes else 1
+            if not depth:
+                parts[part] = inner, tag.start
+        if tag.closes or b"id=" not in tag.source:
+            continue
+        name = attributes(tag).get(b"id", b"")
+        if tag.name == b"template" and name in part_of and source.startswith(b"</template>", tag.end):
+            places.setdefault(name, (tag.start, tag.end + len(b"</template>")))
+        elif not depth and name in names and name not in parts:
+            part, element, depth, inner = name, tag.name, 1, tag.end
+    return places, parts
+
+
+def _boundary_ends(source: bytes, places: Collection[_Span]) -> dict[_Span, int]:
+    """Return where the boundary around each placeholder ends: what is shown until its part arrives."""
+    found: dict[_Span, int] = {}
+    waiting: list[_Span | None] = []  # the placeholder of each open boundary
+    after = {start: (start, end) for start, end in places}
+    for comment in _BOUNDARY.finditer(source):
+        if not comment[1]:
+            waiting.append(after.get(comment.end()))
+        elif waiting and (place := waiting.pop()) is not None:
+            found[place] = comment.start()
+    return found
+
+
+def _with_shadow_roots(source: bytes) -> bytes:
+    """Return a page with the content of its shadow roots."""
     page = _Reader()
     for tag in tags(source):
         page.read(tag)

@@ -1,4 +1,4 @@
-"""Declarative shadow roots: made-up trees against a recursive composition, and whole pages."""
+"""Declarative shadow roots and streamed parts: trees against a recursive composition, and whole pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import blockml
 from blockml.page import Flag
 from blockml.parsing import build
 from blockml.parsing.builder import NodesBuilder
-from blockml.parsing.shadow_roots import composed
+from blockml.parsing.composition import composed
 
 pytestmark = pytest.mark.exhaustive
 
@@ -169,7 +169,7 @@ def test_blocks_of_a_shadow_tree(backend: str) -> None:
     "piece", ["<x-a><template shadowrootmode=open>", "<x-a slot=s>", "<slot name=s>", "</template>"]
 )
 def test_many_tags_stay_cheap(piece: str) -> None:
-    """Output grows with the page, not with its square, for a hundred thousand tags."""
+    """The output is not longer than the page, for a hundred thousand tags."""
     source = b"<x-a><template shadowrootmode=open>" + piece.encode() * 100_000
     assert len(composed(source)) <= len(source)
 
@@ -192,3 +192,49 @@ def test_costly_pages_are_parsed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes.clear()
     blockml.parse(root + b"<p>dogs")
     assert len(sizes) == 2
+
+
+#: A placeholder with what is shown until its part arrives, and the calls that show parts.
+PLACE = "<!--$?--><template id=B:0></template>wait<!--/$-->"
+CALLS = "<script>$RC('B:0','S:0');$RR('B:1','S:1',[]);$RS('S:2','P:2')</script>"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (f"<ul>{PLACE}</ul><p hidden id=S:0><li>a</p>", "<ul><!--$?--><li>a<!--/$--></ul><p hidden id=S:0></p>"),
+        (f"{PLACE}<table hidden id=S:0><table></table><td>a</table>",
+         "<!--$?--><table></table><td>a<!--/$--><table hidden id=S:0></table>"),
+        ("<!--$?--><template id=B:1></template><!--$-->wait<!--/$-->more<!--/$-->end<b hidden id=S:1>a</b>",
+         "<!--$?-->a<!--/$-->end<b hidden id=S:1></b>"),
+        ("a<template id=P:2></template>stays<p id=S:2>b</p>", "abstays<p id=S:2></p>"),
+        (f"{PLACE}<p id=S:0>a<template id=P:2></template>c</p><p id=S:2>b</p>",
+         "<!--$?-->abc<!--/$--><p id=S:0></p><p id=S:2></p>"),
+        ("<template id=B:0></template>stays<p id=S:0>a</p><!--/$-->", "astays<p id=S:0></p><!--/$-->"),
+        ("<!--$?--><template id=B:0></template>stays<p id=S:0>a<!--/$--></p>",
+         "<!--$?-->a<!--/$-->stays<p id=S:0></p>"),
+        ("<!--$?--><template id=B:0></template><p id=S:0>a</p><!--/$-->", "<!--$?-->a<p id=S:0></p><!--/$-->"),
+        ("<!--$?--><template id=B:0></template><p><!--$?--><template id=B:1></template>x<!--/$--></p><!--/$-->"
+         "<p id=S:1>b</p><p id=S:0>a</p>", "<!--$?-->a<!--/$--><p id=S:1>b</p><p id=S:0></p>"),
+        ("<p id=S:0>a</p>" + PLACE, "<p id=S:0>a</p>" + PLACE),
+        (PLACE + "<p id=S:0>not closed", PLACE + "<p id=S:0>not closed"),
+        (PLACE + "<p id=S:9>another</p>", PLACE + "<p id=S:9>another</p>"),
+        ("<template id=B:0>content</template><p id=S:0>a</p>", "<template id=B:0>content</template><p id=S:0>a</p>"),
+    ],
+)  # fmt: skip
+def test_streamed_parts(html: str, expected: str) -> None:
+    """Parts replace their placeholders; a part without a place stays where it is, and nothing is lost."""
+    assert composed((html + CALLS).encode()).decode() == expected + CALLS
+
+
+def test_a_page_of_streamed_parts() -> None:
+    """The parts are content in their order, and what is shown until they arrive is not."""
+    parts = "".join(
+        f"<div hidden id=S:{i}><h2>Section {i}</h2><p>Text of section {i}.</div><script>$RC('B:{i}','S:{i}')</script>"
+        for i in (1, 0)
+    )
+    boundaries = "".join(f"<!--$?--><template id=B:{i}></template><p>Loading<!--/$-->" for i in (0, 1))
+    result = blockml.extract(f"<main><h1>Cats</h1>{boundaries}<p>The end of the page.</main>{parts}", model="plain")
+    assert result.text.split("\n") == [
+        "Cats", "Section 0", "Text of section 0.", "Section 1", "Text of section 1.", "The end of the page.",
+    ]  # fmt: skip
