@@ -2,20 +2,23 @@
 
 Browsers put quotation marks around ``q``, never show the content of ``canvas``, ``video`` and similar elements, and
 show pictures of emoji and initials as characters, names of icons as icons, and addresses that scripts decode. Tags that
-are escaped by mistake and shortcodes of content management systems are shown, but not meant to be.
+are escaped by mistake and shortcodes of content management systems are shown, but not meant to be. A table cell that
+has only a check mark or a cross, drawn by a font, a style or an ``svg``, has that sign or its label as text.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blockml.page import Flag, Nodes
-from blockml.page.attributes import searched_together
+from blockml.page.attributes import NO_ATTRIBUTES, Attributes, searched_together
 from blockml.text.words import lazy_pattern
 
 __all__ = ["as_displayed", "as_laid_out"]
@@ -34,6 +37,25 @@ _ICON_CLASS = lazy_pattern(
     r"(?:\A|\s)material-(?:icons|symbols)(?:-(?:outlined|rounded|round|sharp|two-tone))?(?:\s|\Z)"
 )
 _ICON_NAME = lazy_pattern(r"\s*[a-z][a-z0-9_]*\s*")
+#: Classes of check marks and crosses, by themselves (``checkmark``) or after the name of an icon font (``fa-check``),
+#: and names of such icons.
+_OF_FONT = (
+    r"(?:^|\s)(?:(?:[a-z]{1,12}[-_])?(?:fa[brsl]?|bi|ti|mdi|ri|la|icon|ion|glyphicon|dashicons|lucide|tabler)[-_]"
+    r"(?:[a-z]{1,12}-)?)?"
+)
+_SHAPE = r"(?:[-_]?(?:alt|bold|circle|fill|icon|lg|line|mark|outline|rounded|sharp|solid|square))*(?=\s|$)"
+_SIGNS = {
+    "✓": lazy_pattern(f"{_OF_FONT}(?:check(?:ed)?|done|ok|tick|yes){_SHAPE}", re.IGNORECASE),
+    "✗": lazy_pattern(f"{_OF_FONT}(?:close|cross|no|remove|times|unchecked|x){_SHAPE}", re.IGNORECASE),
+}
+_SIGN_NAMES = {
+    **dict.fromkeys(("check", "check_box", "check_circle", "check_small", "done", "done_all", "task_alt"), "✓"),
+    **dict.fromkeys(("block", "cancel", "clear", "close", "do_not_disturb", "highlight_off", "not_interested"), "✗"),
+}
+#: Elements that draw such a sign, and elements around it: a cell with another one, such as a button, is left as it is.
+#: Maximum characters of a label (our choice).
+_DRAWN = frozenset("b circle div em g i line path polyline rect s span strong svg use title #text".split())
+_MAX_LABEL = 40
 _SHOWN_INLINE = lazy_pattern(r"display\s*:\s*inline(?:-block)?\s*(?:;|!|\Z)", re.IGNORECASE)
 #: Quotation marks by language, outer and inner (Unicode CLDR); others have those of English.
 _MARKS: Mapping[str, tuple[str, str, str, str]] = {
@@ -77,8 +99,9 @@ def as_displayed(nodes: Nodes) -> Nodes:
     has_fallbacks, texts = not _FALLBACKS.isdisjoint(names), "".join(nodes.texts)
     # Few texts have the first characters, which are found fastest.
     has_markup = ("<" in texts or "[" in texts) and _CODE.isdisjoint(names) and any(sign in texts for sign in _MARKUP)
+    signs = _signs_of_cells(nodes) if "td" in names else {}
     is_changed = has_fallbacks or has_markup or "q" in names or "rt" in names or any(map(found.get, _CHANGING))
-    if not is_changed and _BACK not in texts:
+    if not is_changed and not signs and _BACK not in texts:
         return nodes
     edited = _Edited(nodes)
     if "q" in names:
@@ -99,7 +122,70 @@ def as_displayed(nodes: Nodes) -> Nodes:
     for node in found[_WORD_LIST]:
         if _is_word_mark(nodes, node) and _paragraph(nodes, node) >= 0:
             edited.leave_out(edited.inner(node))
-    return edited.result()
+    result = edited.result()
+    return _with_texts(result, signs) if signs else result
+
+
+def _signs_of_cells(nodes: Nodes) -> dict[int, str]:
+    """Return the text of each table cell that has no text, but a check mark, a cross or a drawing with a label."""
+    cells = np.flatnonzero(nodes.named({"td", "th"}))
+    n_nodes = nodes.end[cells] - cells
+    cells = cells[(n_nodes > 1) & (n_nodes <= _MAX_NODES)]
+    cells = cells[nodes.tag[cells + 1] != 0]  # most cells start with their text
+    found = {cell: _sign(nodes, cell) for cell in cells.tolist()}
+    return {cell: sign for cell, sign in found.items() if sign}
+
+
+def _sign(nodes: Nodes, cell: int) -> str:
+    """Return the label or the sign of the drawing in a cell; empty for a cell with anything else."""
+    sign = label = ""
+    for node in range(cell + 1, int(nodes.end[cell])):
+        name, held = nodes.name(node), nodes.attributes[node]
+        if name not in _DRAWN:
+            return ""
+        if text := nodes.texts[node].strip():
+            above = int(nodes.parent[node])
+            if nodes.name(above) == "title":
+                label = label or text
+            elif _ICON_CLASS.search(nodes.attributes[above].get("class", "")):
+                sign = sign or _SIGN_NAMES.get(text, "")
+            else:
+                return ""
+        if name in ("i", "span", "svg") or held.get("role") == "img":
+            label = label or held.get("aria-label", "")
+        if classes := held.get("class"):
+            sign = sign or next((sign for sign, pattern in _SIGNS.items() if pattern.search(classes)), "")
+    return " ".join(label.split()) if 0 < len(label) <= _MAX_LABEL else sign
+
+
+def _with_texts(nodes: Nodes, texts: Mapping[int, str]) -> Nodes:
+    """Return the nodes with a text at the start of some elements, each of which contains other nodes."""
+    above = np.array(list(texts))
+    number = np.arange(len(nodes) + 1, dtype=np.int32)
+    number += (above + 1).searchsorted(number, side="right").astype(np.int32)  # index with the new texts
+    old, new = number[:-1], number[above] + 1
+
+    def column(values: NDArray[Any], inserted: NDArray[Any] | int) -> NDArray[Any]:
+        whole = np.empty(len(old) + len(new), dtype=values.dtype)
+        whole[old], whole[new] = values, inserted
+        return whole
+
+    held, all_texts = nodes.attributes, [*nodes.texts, *texts.values()]
+    rows = column(np.arange(len(old)), np.arange(len(old), len(all_texts))).tolist()
+    if isinstance(held, Attributes):
+        attributes: Sequence[Mapping[str, str]] = Attributes(column(held.number, 0), held.given, held.pairs, held.ends)
+    else:
+        attributes = [held[row] if row < len(held) else NO_ATTRIBUTES for row in rows]
+    return Nodes(
+        names=nodes.names,
+        tag=column(nodes.tag, 0),
+        parent=column(np.where(nodes.parent < 0, np.int32(-1), number[nodes.parent]), number[above]),
+        depth=column(nodes.depth, nodes.depth[above] + 1),
+        end=column(number[nodes.end], new + 1),
+        flags=column(nodes.flags, nodes.flags[above]),
+        attributes=attributes,
+        texts=[all_texts[row] for row in rows],
+    )
 
 
 def as_laid_out(nodes: Nodes) -> Nodes | None:

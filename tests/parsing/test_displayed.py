@@ -46,6 +46,42 @@ def test_texts_are_those_that_browsers_show(html: str, expected: str, backend: s
     assert text(html, backend) == expected
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("<i class='fa fa-check'></i>", "✓"),
+        ("<span class='icon icon-times-circle'></span>", "✗"),
+        ("<div><span class=checkmark></span></div>", "✓"),
+        ("<i class='bi bi-x-lg'></i>", "✗"),
+        ("<i class=material-icons>check_circle</i>", "✓"),
+        ("<b><span class=material-symbols-outlined>close</span></b>", "✗"),
+        ("<svg><title>Yes</title><path d=M0></path></svg>", "Yes"),
+        ("<svg role=img aria-label='Not included' class=cross><path d=M0></path></svg>", "Not included"),
+        ("<i class='fa fa-check'></i>since May", "since May"),
+        ("<i class='fa fa-check' aria-hidden=true></i><span class=sr-only>Yes</span>", "Yes"),
+        ("<i class='fa fa-info'></i>", ""),
+        ("<i class=material-icons>expand_more</i>", ""),
+        ("<span class=nowrap></span>", ""),
+        ("<span class='x-large no-print close-by'></span>", ""),
+        ("<button><i class='fa fa-close'></i></button>", ""),
+        ("<a href=/><i class='fa fa-check'></i></a>", ""),
+        (f"<i aria-label='{'a long label ' * 4}' class=icon></i>", ""),
+    ],
+)
+def test_cells_have_their_signs(cell: str, expected: str, backend: str) -> None:
+    """A check mark or a cross that is drawn is a text, if it is all that a table cell has."""
+    html = f"<table><tr><th>Plan<th>Free<th>Pro<tr><td>Search<td>{cell}<td>50 pages</table>"
+    page = blockml.parse(html, backend=backend)
+    assert [text for text in page.blocks.texts[4:-1] if text] == ([expected] if expected else [])
+    result = blockml.extract(html, model=Plain(), backend=backend)
+    assert result.markdown.endswith(f"| Search | {expected} | 50 pages |")
+    nodes = page.nodes
+    for node in range(len(nodes)):
+        assert len(nodes.ancestors(node)) == nodes.depth[node]
+        assert all(above < node < nodes.end[above] for above in nodes.ancestors(node))
+
+
 def test_the_rest_of_a_page_is_no_fallback() -> None:
     """Text after an element that is not closed stays if there is much of it."""
     article = "The cat sat on the mat and looked at the rain. " * 40
