@@ -25,6 +25,7 @@ from blockml.parsing.builder import LimitReached, NodesBuilder, new_builder
 from blockml.parsing.html5lib_tree import html5lib_root
 from blockml.parsing.lexbor import usable_addresses
 from blockml.parsing.limits import Limits
+from blockml.parsing.tags import without_nulls
 from blockml.text.words import lazy_pattern
 
 __all__ = [
@@ -46,6 +47,7 @@ _TESTED_LIBXML2 = ((2, 14), (2, 15))
 
 def _lxml(source: bytes, builder: NodesBuilder, limits: Limits) -> None:  # noqa: ARG001 (same signature for all)
     """Parse with libxml2 in event mode, which has no depth limit and keeps text after the first ``</html>``."""
+    source = without_nulls(source) if b"\0" in source else source
     with suppress(LimitReached):
         if builder.parse_libxml2 and (functions := libxml2_addresses()):
             builder.parse_libxml2(source, functions)

@@ -54,9 +54,11 @@ _BINARY_SIGNATURES = {
 _TAR_SIGNATURES, _TAR_OFFSET = (b"ustar\0", b"ustar  \0"), 257
 #: "Binary data bytes" of the same standard.
 _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)])
-#: Fraction of such bytes above which a header without markup is binary (our choice: pages may contain stray ones).
-_BINARY_SHARE = 0.1
+#: Fraction of such bytes above which a header without markup is binary (our choice: pages may contain stray ones, and
+#: random bytes have .105).
+_BINARY_SHARE = 0.05
 _HEADER = 4096
+#: A whole header has at least three such tags, because random bytes may have some.
 _MARKUP = lazy_pattern(rb"<(?:!doctype|html|head|title|meta|body|div|table|p)\b", re.IGNORECASE)
 #: Rules by which the page or its transport declares the encoding.
 _DECLARATIONS = frozenset({"transport", "meta", "late meta", "xml declaration"})
@@ -284,7 +286,7 @@ def _binary_format(source: bytes, *, has_markup: bool) -> str:
         return next(name for signature, name in _BINARY_SIGNATURES.items() if header.startswith(signature))
     if header.startswith(_TAR_SIGNATURES, _TAR_OFFSET):
         return "a tar archive"
-    if has_markup or _MARKUP.search(header):
+    if has_markup or len(_MARKUP.findall(header)) > 2 * len(header) // _HEADER:
         return ""
     n_binary = len(header) - len(header.translate(None, _BINARY_BYTES))
     return "binary data" if n_binary > _BINARY_SHARE * len(header) else ""

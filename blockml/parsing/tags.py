@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Tag", "attributes", "count_attributes", "tags"]
+__all__ = ["Tag", "attributes", "count_attributes", "tags", "without_nulls"]
 
 # No repeat of a group is possessive: Python 3.11.2, which many systems have, matches those wrongly.
 _SPACE = rb"\t\n\f\r "
@@ -29,6 +29,8 @@ _PLAIN_END, _END = rb"""[^>"']*+>""", rb"[" + _SPACE + rb"/]*+>"
 _RAW = frozenset(b"style xmp iframe noembed noframes title textarea script plaintext".split())
 #: What begins and ends the content of a script, which may contain ``<!-- <script> ... </script> -->``.
 _SCRIPT = rb"<!--(?P<empty>-?>)?|-->|<(?P<closes>/?)script" + _NAME_END
+#: Null bytes that don't part the characters which begin a tag, a comment or a character reference.
+_NULLS = rb"(?<![<&!?/-])\0+"
 #: Compiles an expression once, when the first page needs it: few pages do.
 _compiled = functools.cache(re.compile)
 
@@ -142,3 +144,21 @@ def _attributes(tag: bytes) -> Iterator[re.Match[bytes]]:
 def _without_nulls(name: bytes) -> bytes:
     """Replace null bytes by U+FFFD, like parsers do."""
     return name.replace(b"\0", b"\xef\xbf\xbd")
+
+
+def without_nulls(source: bytes) -> bytes:
+    """Remove the null bytes of a page that are outside of tags and raw text, as browsers do, but libxml2 doesn't.
+
+    Examples
+    --------
+    >>> without_nulls(b"<p title='a\\0b'>He\\0llo <\\0b><title>x\\0y</title>")
+    b"<p title='a\\x00b'>Hello <\\x00b><title>x\\x00y</title>"
+    """
+    nulls = _compiled(_NULLS)
+    parts: list[bytes] = []
+    place = 0
+    for tag in tags(source):
+        parts += nulls.sub(b"", source[place : tag.start]), tag.source
+        place = tag.end
+    parts.append(nulls.sub(b"", source[place:]))
+    return b"".join(parts)

@@ -6,6 +6,7 @@ import codecs
 import gzip
 import tarfile
 
+import numpy as np
 import pytest
 import webencodings
 from hypothesis import given
@@ -289,3 +290,9 @@ def test_no_bytes_raise(source: bytes, charset: str | None) -> None:
 def test_no_str_raises(source: str) -> None:
     """Any valid str is decoded unchanged, except for a leading byte-order mark."""
     assert decode(source).text == source.removeprefix("\ufeff")
+
+
+def test_random_bytes_are_not_text() -> None:
+    """Data that is encrypted or compressed in an unknown format has more control characters than any page."""
+    data = np.random.default_rng(0)
+    assert not any(decode(data.bytes(size)).is_text for size in (300, 1_000, 5_000, 50_000) for _ in range(20))

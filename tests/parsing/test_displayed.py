@@ -39,6 +39,7 @@ def text(html: str, backend: str = "lxml") -> str:
         ("<p>One</p><object data=x.swf><p>Install it</p></object><p>Two<progress>70 %</progress>", "One\nTwo"),
         ("<p>Write to <a class=__cf_email__ data-cfemail=2a4b6a48044945>[email protected]</a>.", "Write to a@b.co."),
         ("<p>Write to <a data-cfemail=xyz>[email protected]</a>.", "Write to [email protected]."),
+        ("<p>He\0llo <b>wor\0\0ld</b><pre>\0a</pre>", "Hello world\na"),
     ],
 )
 def test_texts_are_those_that_browsers_show(html: str, expected: str, backend: str) -> None:
