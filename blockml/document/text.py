@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blockml.document.code import line_starts, write_code
 from blockml.document.shown import OF_SPACES, OF_TEX_IMAGES, may_have_formulas
+from blockml.outline import Outline
 from blockml.page import Flag, Nodes, Page, Separator
 from blockml.parsing.segmentation import own_line_starts
 from blockml.text.words import lazy_pattern
@@ -48,9 +49,9 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragra
     """Join the kept blocks, given by a mask of shape (n_blocks,).
 
     Blocks separated only by inline tags are joined as parts of one paragraph, cells of a table row by a tab, and others
-    by a line break. With ``paragraphs``, paragraphs are separated by an empty line; items of a list, rows of a table
-    and lines of a paragraph are still separated by a line break. Preformatted text keeps its line breaks and
-    indentation. Formulas are TeX.
+    by a line break. A row of a data table with text in several cells is one line. With ``paragraphs``, paragraphs are
+    separated by an empty line; items of a list, rows of a table and lines of a paragraph are still separated by a line
+    break. Preformatted text keeps its line breaks and indentation. Formulas are TeX.
 
     Examples
     --------
@@ -124,6 +125,8 @@ def text_pieces(
     if not len(rows):
         return [], []
     separators = blocks.separators_of(rows)
+    if "tr" in page.nodes.names:
+        separators = _with_rows_as_lines(page, rows, separators)
     texts = [blocks.texts[row] for row in rows.tolist()]
     by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
     gaps = [by_separator[separator] for separator in separators.tolist()]
@@ -146,6 +149,19 @@ def text_pieces(
         write_formulas(page, rows, gaps, texts)
     gaps[0] = ""
     return gaps, texts
+
+
+def _with_rows_as_lines(page: Page, rows: NDArray[np.intp], separators: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the separators (n_rows,) with each row of a data table as one line if several of its cells have text."""
+    nodes, owner = page.nodes, page.blocks.node[rows]
+    row = nodes.innermost(nodes.indices("tr"), owner)
+    is_inner = (row >= 0) & (row == np.concatenate(([-1], row[:-1])))  # in the row of the block before
+    if not (is_inner & (separators > _CELL)).any() or (table := Outline(page).data_table) is None:
+        return separators
+    cell = nodes.innermost(np.flatnonzero(nodes.named({"td", "th"})), owner)
+    is_new = is_inner & (cell != np.concatenate(([-1], cell[:-1])))
+    changed = is_inner & (separators > _CELL) & (table[rows] >= 0) & np.isin(row, row[is_new])
+    return np.where(changed, np.where(is_new, np.uint8(_CELL), np.uint8(_SPACE)), separators)
 
 
 def _keep_source(

@@ -115,3 +115,27 @@ def test_kept_blocks_and_no_others_are_rendered(html: str, data: st.DataObject) 
     kept = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
     expected = "".join("".join(block.text.split()) for block, keep in zip(page.blocks, kept, strict=True) if keep)
     assert visible(render_text(page, kept)) == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("<p>{}</p>", "{}"),
+        ("<div><div>{}</div></div>", "{}"),
+        ("<ul><li>{}</ul>", "{}"),
+        ("<p>{}</p><p>more</p>", "{} more"),
+        ("{}<br>more", "{} more"),
+    ],
+)
+def test_a_row_of_a_data_table_is_a_line(cell: str, expected: str) -> None:
+    """Elements in cells don't break rows with several cells, but lines of one cell and of a layout table stay."""
+    body = "".join(f"<tr><td>{cell.format(a)}<td>{cell.format(b)}<td>" for a, b in (("5 GB", "9"), ("7 GB", "2")))
+    result = blockml.extract(f"<table><tr><th>Size<th>Users<th>Price</tr>{body}</table>", model="plain")
+    rows = [f"{expected.format(a)}\t{expected.format(b)}" for a, b in (("5 GB", "9"), ("7 GB", "2"))]
+    assert result.text == "\n".join(["Size\tUsers\tPrice", *rows])
+    one_cell = blockml.extract(
+        f"<table><tr><th>Size<th>Users</tr><tr><td><p>one<p>two<td>{body}</table>", model="plain"
+    )
+    assert one_cell.text.startswith("Size\tUsers\none\ntwo\n")
+    layout = blockml.extract(f"<table role=presentation><tr><td><p>one<p>two<td><p>three{body}</table>", model="plain")
+    assert layout.text.startswith("one\ntwo\nthree\n")
