@@ -30,8 +30,8 @@ _MAX_FALLBACK = 1_000
 #: Attribute words of elements that are shown as other text.
 _EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL = b"emoji", b"smiley", b"material-", b"data-cfemail", b"drop"
 _INLINE, _WORD_LIST = b"inline", b"mso-list"
-_CHANGING = (_EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL, _WORD_LIST)
-_WORDS = searched_together((*_CHANGING, _INLINE))
+_CHANGING = (_ICONS, _PROTECTED, _WORD_LIST)
+_WORDS = searched_together((_EMOJI, _SMILEY, _INITIAL, *_CHANGING, _INLINE))
 #: Class of an element with the name of an icon, and such a name.
 _ICON_CLASS = lazy_pattern(
     r"(?:\A|\s)material-(?:icons|symbols)(?:-(?:outlined|rounded|round|sharp|two-tone))?(?:\s|\Z)"
@@ -100,8 +100,10 @@ def as_displayed(nodes: Nodes) -> Nodes:
     # Few texts have the first characters, which are found fastest.
     has_markup = ("<" in texts or "[" in texts) and _CODE.isdisjoint(names) and any(sign in texts for sign in _MARKUP)
     signs = _signs_of_cells(nodes) if "td" in names else {}
-    is_changed = has_fallbacks or has_markup or "q" in names or "rt" in names or any(map(found.get, _CHANGING))
-    if not is_changed and not signs and _BACK not in texts:
+    drawn = [*found[_EMOJI], *found[_SMILEY], *found[_INITIAL]]
+    pictures = [node for node in drawn if nodes.name(node) == "img"] if drawn else []
+    is_changed = has_fallbacks or has_markup or pictures or signs or "q" in names or "rt" in names or _BACK in texts
+    if not is_changed and not any(map(found.get, _CHANGING)):
         return nodes
     edited = _Edited(nodes)
     if "q" in names:
@@ -110,7 +112,7 @@ def as_displayed(nodes: Nodes) -> Nodes:
         edited.leave_out_fallbacks()
     if "rt" in names:
         edited.leave_out_readings()
-    edited.write_pictures([*found[_EMOJI], *found[_SMILEY], *found[_INITIAL]])
+    edited.write_pictures(pictures)
     if has_markup:
         edited.leave_out_markup()
     if _BACK in texts:
@@ -304,12 +306,10 @@ class _Edited:
         """Exclude texts from all blocks."""
         self.flags[texts] |= int(Flag.HEAD)
 
-    def write_pictures(self, candidates: list[int]) -> None:
+    def write_pictures(self, pictures: list[int]) -> None:
         """Add the alternative texts of pictures of emoji and initials to the text beside them."""
         nodes = self.nodes
-        for node in candidates:
-            if nodes.name(node) != "img":
-                continue
+        for node in pictures:
             alt = nodes.attributes[node].get("alt", "").strip()[: _MAX_ALT + 1]
             before, after = node - 1, node + 1
             if any(unicodedata.category(sign) == "So" for sign in alt) and len(alt) <= _MAX_ALT:
