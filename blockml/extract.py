@@ -225,7 +225,7 @@ def extract_page(page: Page, extractor: Extractor, options: Options = Options())
     )
     return Extraction(
         status=status,
-        text=render_text(page, decision.kept),
+        text=render_text(page, decision.kept, outline=outline if outline and outline.page is page else None),
         page=page,
         probabilities=decision.probabilities,
         scores=decision.scores,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from blockml.document.code import line_starts, write_code
 from blockml.document.shown import OF_SPACES, OF_TEX_IMAGES, may_have_formulas
 from blockml.outline import Outline
 from blockml.page import Flag, Nodes, Page, Separator
+from blockml.page.attributes import searched_together
 from blockml.parsing.segmentation import own_line_starts
 from blockml.text.words import lazy_pattern
 
@@ -38,6 +40,9 @@ _PREFORMATTED, _GLUED, _SPACE, _CELL = (
 )
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
 _SEPARATORS = ("", " ", "\t", "\n", "\n")
+#: Attribute of cells that extend into the next rows, and maximum number of them in a row (our choice).
+_OF_SPANS = searched_together((b"rowspan\0",))
+_MAX_SPANNED = 8
 #: Scripts from this code point on put no space between words; the segmentation into blocks uses the same one.
 _FIRST_IDEOGRAPH = "\u2e80"
 #: Runs of blanks, and blanks around line breaks.
@@ -45,8 +50,10 @@ _BLANKS, _AROUND_LINES = lazy_pattern(r"[^\S\n]+"), lazy_pattern(r" ?\n ?")
 _SEPARATED_PARAGRAPHS = (*_SEPARATORS[:-1], "\n\n")
 
 
-def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragraphs: bool = False) -> str:
-    """Join the kept blocks, given by a mask of shape (n_blocks,).
+def render_text(
+    page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragraphs: bool = False, outline: Outline | None = None
+) -> str:
+    """Join the kept blocks, given by a mask of shape (n_blocks,). The outline of the page is made if it isn't given.
 
     Blocks separated only by inline tags are joined as parts of one paragraph, cells of a table row by a tab, and others
     by a line break. A row of a data table with text in several cells is one line. With ``paragraphs``, paragraphs are
@@ -60,7 +67,7 @@ def render_text(page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragra
     >>> render_text(page, [True] * len(page.blocks))
     'One boldly said.\\nTwo\\nThree'
     """
-    gaps, texts = text_pieces(page, kept, paragraphs=paragraphs)
+    gaps, texts = text_pieces(page, kept, paragraphs=paragraphs, outline=outline)
     pieces = gaps + texts  # has the size of both
     pieces[::2], pieces[1::2] = gaps, texts
     return "".join(pieces).strip("\n")
@@ -117,16 +124,16 @@ def node_separators(page: Page, rows: NDArray[np.intp], shown: NDArray[np.bool_]
 
 
 def text_pieces(
-    page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragraphs: bool = False
+    page: Page, kept: NDArray[np.bool_] | Sequence[bool], *, paragraphs: bool = False, outline: Outline | None = None
 ) -> tuple[list[str], list[str]]:
     """Return the separators before the kept blocks, and the texts of the blocks; see :func:`render_text`."""
     blocks = page.blocks
     rows = np.asarray(kept, dtype=bool).nonzero()[0]
     if not len(rows):
         return [], []
-    separators = blocks.separators_of(rows)
+    separators, n_missing = blocks.separators_of(rows), dict[int, int]()
     if "tr" in page.nodes.names:
-        separators = _with_rows_as_lines(page, rows, separators)
+        separators, n_missing = _with_rows_as_lines(page, rows, separators, outline)
     texts = [blocks.texts[row] for row in rows.tolist()]
     by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
     gaps = [by_separator[separator] for separator in separators.tolist()]
@@ -148,20 +155,56 @@ def text_pieces(
 
         write_formulas(page, rows, gaps, texts)
     gaps[0] = ""
+    for place, n in n_missing.items():
+        gaps[place] += "\t" * n
     return gaps, texts
 
 
-def _with_rows_as_lines(page: Page, rows: NDArray[np.intp], separators: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the separators (n_rows,) with each row of a data table as one line if several of its cells have text."""
+def _with_rows_as_lines(
+    page: Page, rows: NDArray[np.intp], separators: NDArray[np.uint8], outline: Outline | None
+) -> tuple[NDArray[np.uint8], dict[int, int]]:
+    """Return the separators (n_rows,) with each row of a data table as one line if several of its cells have text.
+
+    Also return how many cells are missing before the text of a row, by its place, so that values are below their names.
+    """
     nodes, owner = page.nodes, page.blocks.node[rows]
     row = nodes.innermost(nodes.indices("tr"), owner)
-    is_inner = (row >= 0) & (row == np.concatenate(([-1], row[:-1])))  # in the row of the block before
-    if not (is_inner & (separators > _CELL)).any() or (table := Outline(page).data_table) is None:
-        return separators
-    cell = nodes.innermost(np.flatnonzero(nodes.named({"td", "th"})), owner)
+    table = (outline or Outline(page)).data_table if (row >= 0).any() else None
+    if table is None:
+        return separators, {}
+    is_data = (row >= 0) & (table[rows] >= 0)
+    is_inner = is_data & (row == np.concatenate(([-1], row[:-1])))  # in the row of the block before
+    cells = np.flatnonzero(nodes.named({"td", "th"}))
+    cell = nodes.innermost(cells, owner)
     is_new = is_inner & (cell != np.concatenate(([-1], cell[:-1])))
-    changed = is_inner & (separators > _CELL) & (table[rows] >= 0) & np.isin(row, row[is_new])
-    return np.where(changed, np.where(is_new, np.uint8(_CELL), np.uint8(_SPACE)), separators)
+    is_wide = np.isin(row, row[is_new])
+    starts = (is_data & is_wide & ~is_inner).nonzero()[0]
+    missing = cells.searchsorted(cell[starts]) - cells.searchsorted(row[starts]) + _n_spanned(nodes, cells, row[starts])
+    _, number = np.unique(table[rows[starts]], return_inverse=True)
+    least = np.full(len(starts), len(cells))  # by table: no tabs for columns that never have a text
+    np.minimum.at(least, number, missing)
+    missing -= least[number]
+    changed = is_inner & is_wide & (separators > _CELL)
+    separators = np.where(changed, np.where(is_new, np.uint8(_CELL), np.uint8(_SPACE)), separators)
+    return separators, {place: n for place, n in zip(starts.tolist(), missing.tolist(), strict=True) if n > 0}
+
+
+def _n_spanned(nodes: Nodes, cells: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return (n_rows,) how many cells at the start of earlier rows extend into each of some rows, at most eight."""
+    all_rows = nodes.indices("tr")
+    change = np.zeros(len(all_rows) + 1, dtype=np.int64)
+    n_first = Counter[int]()  # such cells by row
+    for node in nodes.with_any(_OF_SPANS):
+        row, span = nodes.parent.item(node), nodes.attributes[node].get("rowspan", "").strip()
+        first_cell, place = cells.searchsorted((row, node)).tolist()
+        is_first = place == first_cell + n_first[row] < len(cells) and cells[place] == node
+        if is_first and span.isascii() and span.isdecimal() and int(span[:5]) > 1:
+            n_first[row] += 1
+            first, after = all_rows.searchsorted((row, nodes.end[nodes.parent[row]])).tolist()
+            change[first + 1] += 1
+            change[min(first + int(span[:5]), after)] -= 1
+    found: NDArray[np.int64] = change.cumsum().clip(0, _MAX_SPANNED)[all_rows.searchsorted(rows)]
+    return found
 
 
 def _keep_source(

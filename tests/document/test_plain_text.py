@@ -139,3 +139,26 @@ def test_a_row_of_a_data_table_is_a_line(cell: str, expected: str) -> None:
     assert one_cell.text.startswith("Size\tUsers\none\ntwo\n")
     layout = blockml.extract(f"<table role=presentation><tr><td><p>one<p>two<td><p>three{body}</table>", model="plain")
     assert layout.text.startswith("one\ntwo\nthree\n")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            "<tr><td rowspan=2>Mon<td>9<td>Tea<tr><td>10<td>Talk<tr><td>Tue<td>8<td>Run",
+            "Mon\t9\tTea\n\t10\tTalk\nTue\t8\tRun",
+        ),
+        ("<tr><td rowspan=2>A<td rowspan=2>B<td>1<tr><td>2<tr><td>C<td>D<td>3", "A\tB\t1\n2\nC\tD\t3"),
+        ("<tr><td rowspan=3>A<td>B<td>1<tr><td>C<td>2<tr><td>D<td>3", "A\tB\t1\n\tC\t2\n\tD\t3"),
+        ("<tr><td>A<td rowspan=2>B<td>1<tr><td>C<td>2", "A\tB\t1\nC\t2"),
+        ("<tr><td rowspan=0>A<td>B<td>1<tr><td rowspan=x>C<td>D<td>2", "A\tB\t1\nC\tD\t2"),
+        ("<tr><td><td>9<td>Tea<tr><td><td><td>Talk", "\t9\tTea\nTalk"),
+        ("<tr><td rowspan=99999>A<td>B<td>1</table><table><tr><td>C<td>2", "A\tB\t1\nC\t2"),
+    ],
+)  # fmt: skip
+def test_values_are_below_their_names(rows: str, expected: str) -> None:
+    """Rows of a data table begin with a tab for each empty cell, and each cell of an earlier row that extends there."""
+    result = blockml.extract(f"<table><tr><th>Day<th>Time<th>What</tr>{rows}</table>", model="plain")
+    assert result.text == "Day\tTime\tWhat\n" + expected
+    rows = "<tr><th><th>Day<th>Time<tr><td><input type=checkbox><td>Monday<td>9"
+    assert blockml.extract(f"<table>{rows}</table>", model="plain").text == "Day\tTime\nMonday\t9"
