@@ -3,7 +3,8 @@
 Browsers put quotation marks around ``q``, never show the content of ``canvas``, ``video`` and similar elements, and
 show pictures of emoji and initials as characters, names of icons as icons, and addresses that scripts decode. Tags that
 are escaped by mistake and shortcodes of content management systems are shown, but not meant to be. A table cell that
-has only a check mark or a cross, drawn by a font, a style or an ``svg``, has that sign or its label as text.
+has only a check mark or a cross, drawn by a font, a style or an ``svg``, has that sign or its label as text. Items of
+lists begin with their signs if one of them is a drawn cross.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _FALLBACKS = frozenset({"audio", "canvas", "object", "progress", "video"})
 _MAX_FALLBACK = 1_000
 #: Attribute words of elements that are shown as other text.
 _EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL = b"emoji", b"smiley", b"material-", b"data-cfemail", b"drop"
-_INLINE, _WORD_LIST = b"inline", b"mso-list"
+_INLINE, _WORD_LIST, *_CROSSES = b"inline", b"mso-list", b"times", b"xmark", b"cross"
 _CHANGING = (_ICONS, _PROTECTED, _WORD_LIST)
-_WORDS = searched_together((_EMOJI, _SMILEY, _INITIAL, *_CHANGING, _INLINE))
+_WORDS = searched_together((_EMOJI, _SMILEY, _INITIAL, *_CHANGING, _INLINE, *_CROSSES))
 #: Class of an element with the name of an icon, and such a name.
 _ICON_CLASS = lazy_pattern(
     r"(?:\A|\s)material-(?:icons|symbols)(?:-(?:outlined|rounded|round|sharp|two-tone))?(?:\s|\Z)"
@@ -66,9 +67,9 @@ _MARKS: Mapping[str, tuple[str, str, str, str]] = {
 }  # fmt: skip
 #: Quotation marks that a page may write itself.
 _QUOTES = frozenset("\"'“”„‟«»‘’‚‹›「」『』")
-#: Maximum characters of the alternative text of an emoji, which may consist of several signs, and nodes of an icon or
-#: address (our choices).
-_MAX_ALT, _MAX_NODES = 12, 8
+#: Maximum characters of the alternative text of an emoji, which may consist of several signs; nodes of an icon or
+#: address, and levels between an item and its sign (our choices).
+_MAX_ALT, _MAX_NODES, _MAX_LEVELS = 12, 8, 3
 #: Signs in texts of escaped end tags, and of shortcodes such as ``[vc_row]`` and ``[quote id=3]…[/quote]``.
 _MARKUP = ("</", "[/", "[vc_")
 _ESCAPED = lazy_pattern(r"<(a|b|em|i|strong|u)(?:\s[^<>]*)?>([^<>]*)</\1>")
@@ -100,6 +101,8 @@ def as_displayed(nodes: Nodes) -> Nodes:
     # Few texts have the first characters, which are found fastest.
     has_markup = ("<" in texts or "[" in texts) and _CODE.isdisjoint(names) and any(sign in texts for sign in _MARKUP)
     signs = _signs_of_cells(nodes) if "td" in names else {}
+    if crosses := [node for word in _CROSSES for node in found[word]]:
+        signs |= _signs_of_items(nodes, crosses)
     drawn = [*found[_EMOJI], *found[_SMILEY], *found[_INITIAL]]
     pictures = [node for node in drawn if nodes.name(node) == "img"] if drawn else []
     is_changed = has_fallbacks or has_markup or pictures or signs or "q" in names or "rt" in names or _BACK in texts
@@ -138,6 +141,36 @@ def _signs_of_cells(nodes: Nodes) -> dict[int, str]:
     return {cell: sign for cell, sign in found.items() if sign}
 
 
+def _signs_of_items(nodes: Nodes, crosses: list[int]) -> dict[int, str]:
+    """Return the sign of each item in lists with an item that begins with one of the elements ``crosses``."""
+    lists = set()
+    for node in crosses:
+        item = next((above for above in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(above) == "li"), -1)
+        if item >= 0 and _first_sign(nodes, item) == "✗":
+            lists.add(nodes.parent.item(item))
+    items = nodes.indices("li")
+    found = {item: _first_sign(nodes, item) for item in items[np.isin(nodes.parent[items], list(lists))].tolist()}
+    return {item: sign + " " for item, sign in found.items() if sign}
+
+
+def _first_sign(nodes: Nodes, item: int) -> str:
+    """Return the sign that an item has before its text; empty without one, and for an item without a text."""
+    sign = ""
+    for node in range(item + 1, min(nodes.end.item(item), item + _MAX_NODES)):
+        if nodes.tag[node] == 0:
+            return sign
+        if nodes.name(node) not in _DRAWN:
+            return ""
+        sign = sign or _sign_of_class(nodes.attributes[node])
+    return ""
+
+
+def _sign_of_class(attributes: Mapping[str, str]) -> str:
+    """Return the sign that an element with a class draws; empty for none."""
+    classes = attributes.get("class")
+    return next((sign for sign, pattern in _SIGNS.items() if pattern.search(classes)), "") if classes else ""
+
+
 def _sign(nodes: Nodes, cell: int) -> str:
     """Return the label or the sign of the drawing in a cell; empty for a cell with anything else."""
     sign = label = ""
@@ -155,8 +188,7 @@ def _sign(nodes: Nodes, cell: int) -> str:
                 return ""
         if name in ("i", "span", "svg") or held.get("role") == "img":
             label = label or held.get("aria-label", "")
-        if classes := held.get("class"):
-            sign = sign or next((sign for sign, pattern in _SIGNS.items() if pattern.search(classes)), "")
+        sign = sign or _sign_of_class(held)
     return " ".join(label.split()) if 0 < len(label) <= _MAX_LABEL else sign
 
 

@@ -83,6 +83,24 @@ def test_cells_have_their_signs(cell: str, expected: str, backend: str) -> None:
         assert all(above < node < nodes.end[above] for above in nodes.ancestors(node))
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ("<li><i class='fa fa-check'></i> Backup<li><i class='fa fa-times'></i> Support", ["✓ Backup", "✗ Support"]),
+        ("<li><span><i class='icon-cross'></i></span><span>Support</span><li>Other", ["✗ Support", "Other"]),
+        ("<li><i class='fa fa-check'></i> Backup<li><i class='fa fa-check'></i> Support", ["Backup", "Support"]),
+        ("<li><a href=/><i class='fa fa-times'></i> Close</a><li>Other", ["Close", "Other"]),
+        ("<li><i class='fa fa-times'></i><li>Other", ["Other"]),
+        ("<li>Remove <i class='fa fa-times'></i><li>Other", ["Remove", "Other"]),
+    ],
+)
+def test_crossed_items_have_their_signs(items: str, expected: list[str], backend: str) -> None:
+    """Items of a list begin with the sign that is drawn before them if there is a cross, because it says "not"."""
+    html = f"<ul>{items}</ul><ul><li><i class='fa fa-check'></i> Last</ul>"
+    assert text(html, backend).split("\n") == [*expected, "Last"]
+
+
 def test_the_rest_of_a_page_is_no_fallback() -> None:
     """Text after an element that is not closed stays if there is much of it."""
     article = "The cat sat on the mat and looked at the rain. " * 40
