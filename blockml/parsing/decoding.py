@@ -58,7 +58,7 @@ _BINARY_BYTES = bytes([*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20
 #: random bytes have .105).
 _BINARY_SHARE = 0.05
 _HEADER = 4096
-#: A whole header has at least three such tags, because random bytes may have some.
+#: A header that doesn't begin with a tag needs up to three such tags, because random bytes may have some.
 _MARKUP = lazy_pattern(rb"<(?:!doctype|html|head|title|meta|body|div|table|p)\b", re.IGNORECASE)
 #: Rules by which the page or its transport declares the encoding.
 _DECLARATIONS = frozenset({"transport", "meta", "late meta", "xml declaration"})
@@ -286,7 +286,8 @@ def _binary_format(source: bytes, *, has_markup: bool) -> str:
         return next(name for signature, name in _BINARY_SIGNATURES.items() if header.startswith(signature))
     if header.startswith(_TAR_SIGNATURES, _TAR_OFFSET):
         return "a tar archive"
-    if has_markup or len(_MARKUP.findall(header)) > 2 * len(header) // _HEADER:
+    n_tags = len(_MARKUP.findall(header))
+    if has_markup or n_tags > (0 if header.lstrip().startswith(b"<") else 2 * len(header) // _HEADER):
         return ""
     n_binary = len(header) - len(header.translate(None, _BINARY_BYTES))
     return "binary data" if n_binary > _BINARY_SHARE * len(header) else ""
