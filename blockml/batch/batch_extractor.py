@@ -107,7 +107,7 @@ class BatchExtractor:
                     record = self._pages.record(item)
                 yield from record.rows
             return
-        for result in self._workers.run(in_units("rows", items)):
+        for result in self._workers.run(in_units(items)):
             if isinstance(result.part, Piece):
                 yield from result.part.payload
 

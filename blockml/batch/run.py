@@ -141,7 +141,7 @@ def _records(
             yield from record.rows
         return
     setup = Setup(pages, Records(), guard, pages.options.read_limit)
-    for result in run_units(setup, in_units("items", items), jobs):
+    for result in run_units(setup, in_units(items), jobs):
         if isinstance(result.part, Piece):
             yield from result.part.payload
 
@@ -283,7 +283,7 @@ def _check_gold(inputs: Inputs, output: Output) -> None:
     if not isinstance(output, Folder) or output.suffix != ".txt":
         return
     for file in inputs.files():
-        document = output.place(file.page().id)
+        document = output.place(file.item().id)
         if document.is_file() and _is_same(document.parent, file.path.parent):
             raise UsageError(
                 "is next to its page and may be its gold, which the document would replace; remove it if an older run "
