@@ -42,7 +42,7 @@ from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, cluster_pa
 from blockml.text.addresses import split_host
 from blockml.text.sketches import token_sketch
 from blockml.text.words import counted
-from blockml.training.prepare import check_classes, check_gold, pages_with_gold
+from blockml.training.prepare import check_classes, check_gold, pages_with_gold, provenance
 from blockml.training.splits import duplicate_groups
 
 #: Minimum number of labelled pages: with fewer, none would be left for evaluation.
@@ -177,7 +177,7 @@ def adapt(
     if not _accepted(before, after):
         return found
     correction = fit_correction(pages, penalty)
-    entries = [_provenance(*pair) for pair in zip(checked, by_dataset, strict=True)]
+    entries = [provenance(data, [page.main for page in its]) for data, its in zip(checked, by_dataset, strict=True)]
     note = (
         f"Adapted from {base.id} by {counted(len(correction.keys), 'weight')} of tags, classes, ids and repeated texts."
     )
@@ -365,21 +365,6 @@ def _accepted(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
     """Whether a correction helps: the mean gains, and more pages gain than lose."""
     better, worse = int((after > before + _CHANGED).sum()), int((after < before - _CHANGED).sum())
     return float((after - before).mean()) >= _LEAST_GAIN and better > worse
-
-
-def _provenance(dataset: Dataset, pages: Sequence[PageForAdaptation]) -> dict[str, Any]:
-    """Return the record of a data set of which ``pages`` are used, for the model file and its card."""
-    return {
-        "name": dataset.name,
-        "pages": len(dataset),
-        "flagged_pages": sum(not page.trusted for page in dataset.pages),
-        "sites": len({page.site for page in dataset.pages}),
-        "blocks": sum(len(page.main) for page in pages),
-        "content_blocks": int(sum(page.main.sum() for page in pages)),
-        "checksum": dataset.checksum(),
-        "licence": dataset.licence,
-        "attribution": dataset.attribution,
-    }
 
 
 #: Legal values of ``by``: groups of pages that get a model.

@@ -18,17 +18,7 @@ from blockml.parsing import Limits
 if TYPE_CHECKING:
     from blockml.datasets.labelled import LabelledPage
 
-__all__ = [
-    "MANIFEST",
-    "PARTS_SUFFIX",
-    "Item",
-    "Items",
-    "Reading",
-    "RecordFields",
-    "Unit",
-    "in_units",
-    "printable",
-]
+__all__ = ["MANIFEST", "PARTS_SUFFIX", "Item", "Items", "Reading", "RecordFields", "Unit", "in_units", "printable"]
 
 
 #: Bytes of pages in a unit: about ten pages of average size, enough to hide the cost of its messages (.3 to .5 ms).
