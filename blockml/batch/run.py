@@ -19,7 +19,7 @@ from blockml.batch.page_records import Finisher, PageExtractor, finishes
 from blockml.batch.pool import Result, check_jobs, run_units
 from blockml.batch.readers import Inputs, Reading, Unit, describe_inputs, in_units
 from blockml.batch.readers.work_units import PARTS_SUFFIX, Item
-from blockml.batch.worker import Guard, Setup, one_thread
+from blockml.batch.worker import Guard, Setup, rows_here
 from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.extractors import Extractor
 from blockml.model import model_digest
@@ -135,10 +135,7 @@ def _records(
     items: Iterator[Item], pages: PageExtractor, jobs: int, guard: Guard, isolation: str
 ) -> Iterator[dict[str, Any]]:
     if isolation == "none":
-        for item in items:
-            with one_thread():
-                record = pages.record(item)
-            yield from record.rows
+        yield from rows_here(items, pages)
         return
     setup = Setup(pages, Records(), guard, pages.options.read_limit)
     for result in run_units(setup, in_units(items), jobs):

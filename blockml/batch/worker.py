@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from numbers import Real
@@ -40,6 +40,7 @@ __all__ = [
     "Setup",
     "importing_script",
     "one_thread",
+    "rows_here",
     "status_bytes",
     "work",
 ]
@@ -80,6 +81,14 @@ class Setup:
     #: Whether workers announce each page of a unit, so that a page that ends a worker isn't tried again.
     page_by_page: bool = False
     units_per_worker: int | None = None  #: Number of units after which a worker is replaced, to bound memory leaks.
+
+
+def rows_here(items: Iterable[Item], pages: RecordMaker) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the records of pages that are extracted in this process, without a guard."""
+    for item in items:
+        with one_thread():
+            record = pages.record(item)
+        yield from record.rows
 
 
 class Clock:
