@@ -142,7 +142,10 @@ def run_train(arguments: argparse.Namespace) -> int:
         )
         progress.clear()
         if arguments.base and not extractor.adaptation.accepted:
-            note(f"no model written: adapting {arguments.base} to these pages would not help; label more, or keep it")
+            why = f"adapting {arguments.base} to these pages would not help; label more, or keep it"
+            if extractor.adaptation.is_needless:
+                why = f"{arguments.base} is already right about these pages, so there is nothing to adapt; use it"
+            note(f"no model written: {why}")
             return 1
         _write_model(extractor.model, output)
     return 0
@@ -179,7 +182,10 @@ def _run_adapt_groups(arguments: argparse.Namespace) -> int:
                 found.save(output)
     groups = counted(len(found.groups), "group")
     if not n_models:
-        note(f"no models written: none of {groups} gains; label more pages, or keep {arguments.base}")
+        why = f"; label more pages, or keep {arguments.base}"
+        if all(item.found is not None and item.found.is_needless for item in found.groups):
+            why = f", because {arguments.base} is already right about their pages; use it"
+        note(f"no models written: none of {groups} gains{why}")
         return 1
     note(f"wrote {output}: {counted(n_models, 'model')} for {groups}; other pages use {arguments.base}")
     note(f"use it as a model: blockml predict INPUT --model {output} -o OUT")

@@ -91,6 +91,11 @@ class Adaptation:
         """Whether the correction helps; only then is there an adapted model."""
         return self.model is not None
 
+    @property
+    def is_needless(self) -> bool:
+        """Whether the unchanged model is so good on these pages that no correction could gain enough."""
+        return float(np.mean(self.before)) > 1 - _LEAST_GAIN
+
     def summary(self) -> dict[str, float]:
         """Summarise cross-validation, for the model file and its card."""
         gain = self.difference
