@@ -34,6 +34,7 @@ from blockml.page.lazy import cached_property
 
 __all__ = [
     "EXIT_MEMORY",
+    "LEAST_MEMORY",
     "MOST_MEMORY",
     "Clock",
     "Guard",
@@ -50,6 +51,9 @@ __all__ = [
 EXIT_MEMORY = 77
 #: A worker whose parent was killed exits after this many times the time limit of a page.
 _ORPHAN_FACTOR = 2.0
+#: Least limit of memory: 54 pages of WCXB need 24 MB at most. With less, each page would end a worker, and starting
+#: another takes a second.
+LEAST_MEMORY = 32 << 20
 #: Largest limits that timers and limits of the operating system can hold.
 _MOST_SECONDS, MOST_MEMORY = 10**9, 1 << 60
 
@@ -68,6 +72,11 @@ class Guard:
         for name, value, most in (("seconds", self.seconds, _MOST_SECONDS), ("memory", self.memory, MOST_MEMORY)):
             if not 0 < value <= most:
                 raise UsageError(f"guard.{name} must be above 0 and at most {most}, got {value}")
+        if self.memory < LEAST_MEMORY:
+            raise UsageError(
+                f"guard.memory must be at least {LEAST_MEMORY:,} bytes ({LEAST_MEMORY >> 20} MB), which most pages "
+                f"need, got {self.memory:,}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
