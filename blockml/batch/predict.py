@@ -113,7 +113,7 @@ def predict(
         A model as accepted by :func:`blockml.load`.
     output
         A .jsonl, .csv or .parquet file to write, the first two also as .gz or .zst; or, for one document per page, a
-        folder, which exists or whose name has no suffix.
+        folder, which exists or whose name has no suffix. The output of an earlier run is replaced.
     jobs
         Number of processes; doesn't affect the records.
     resume

@@ -104,7 +104,10 @@ def run_train(arguments: argparse.Namespace) -> int:
     settings = parameters(arguments.parameters)
     n_folds, protocols = arguments.folds, arguments.cv
     if arguments.base:
-        _refuse_recipe(arguments)
+        refuse(
+            arguments, "with --base, which adapts an existing model", recipe=None, parameters=[], cv=None,
+            block_type_datasets=[], backend=None, folds=None, seed=0, jobs=1,
+        )  # fmt: skip
         if arguments.by:
             return _run_adapt_groups(arguments)
         chosen = None
@@ -151,18 +154,10 @@ def run_train(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_recipe(arguments: argparse.Namespace) -> None:
-    """Refuse options of recipes."""
-    refuse(arguments, "with --base, which adapts an existing model", recipe=None, parameters=[], cv=None)
-    refuse(arguments, "with --base, which adapts an existing model", block_type_datasets=[], backend=None, folds=None)
-    refuse(arguments, "with --base, which adapts an existing model", seed=0, jobs=1)
-
-
 def _run_adapt_groups(arguments: argparse.Namespace) -> int:
     """Adapt a model to each group of pages that gains, and write a folder of models."""
     from blockml.training import adapt_groups
 
-    _refuse_recipe(arguments)
     refuse(arguments, "with --by, which names models after their sites", name=None)
     output = Path(arguments.output)
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
