@@ -6,6 +6,7 @@ import io
 import os
 import re
 import stat
+import sys
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -45,7 +46,7 @@ _DICTIONARY = b"\x37\xa4\x30\xec"
 _TEXT_START = re.compile(rb"[\t-\r\x20-\x7e]{0,4}\Z|\xef\xbb\xbf|\xff\xfe|\xfe\xff|PAR1")
 _RECOGNIZED = {GZIP: ".gz", ZSTD: ".zst"}
 
-_BLOCK = 1 << 18  # bytes read at a time when output is discarded
+_BLOCK = 1 << 18  # bytes read at a time of files, and when output is discarded
 _INPUT = 1 << 14  # compressed bytes read at a time; the bytes after a short member are copied
 #: Bytes of a gzip member decompressed at a time, and the maximum that these give at a time. Damage loses one step.
 _STEP, _PIECE = 1 << 12, 1 << 16
@@ -422,13 +423,23 @@ def read_file(path: Path, limit: int = -1) -> bytes:
     """
     try:
         with open_file(path) as stream:
-            if limit >= 0 and isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
-                # Otherwise memory for the whole limit is allocated and freed for each page.
+            if isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
                 found = os.fstat(stream.fileno())
-                limit = min(limit, found.st_size) if stat.S_ISREG(found.st_mode) else limit
-            return stream.read(limit)
+                if stat.S_ISREG(found.st_mode) and 0 <= found.st_size <= limit:
+                    return stream.read(found.st_size)
+            return _in_pieces(stream, limit)
     except _UNZIP_ERRORS as error:
         raise OSError(f"damaged: {error}") from error
+
+
+def _in_pieces(stream: BinaryIO, limit: int) -> bytes:
+    """Read at most ``limit`` bytes of a stream, or all for -1; in pieces, because a read allocates memory for all."""
+    pieces: list[bytes] = []
+    left = limit if limit >= 0 else sys.maxsize
+    while left and (piece := stream.read(min(left, _BLOCK))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
 
 
 def goes_on(stream: BinaryIO) -> bool:

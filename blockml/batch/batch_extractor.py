@@ -19,7 +19,7 @@ from blockml.batch.readers import RecordFields, in_units
 from blockml.batch.readers.tables import cell_text, cell_value, chosen_columns, row_item
 from blockml.batch.readers.work_units import Item
 from blockml.batch.run import ISOLATIONS
-from blockml.batch.worker import Guard, Setup, one_thread
+from blockml.batch.worker import Guard, Setup, rows_here
 from blockml.errors import UsageError, check_name, needed
 from blockml.extractors import AnyModel, load
 from blockml.options import Options
@@ -102,12 +102,9 @@ class BatchExtractor:
         """Extract pages given as items, or as mappings with the fields ``columns``; yield their records."""
         items = (row if isinstance(row, Item) else self._item(row, n) for n, row in enumerate(rows, 1))
         if self.isolation == "none":
-            for item in items:
-                with one_thread():
-                    record = self._pages.record(item)
-                yield from record.rows
+            yield from rows_here(items, self._pages)
             return
-        for result in self._workers.run(in_units("rows", items)):
+        for result in self._workers.run(in_units(items)):
             if isinstance(result.part, Piece):
                 yield from result.part.payload
 

@@ -15,7 +15,7 @@ from blockml.batch.page_records import PageExtractor
 from blockml.batch.pool import Result, check_jobs
 from blockml.batch.readers import InputFile, Inputs, Reading, RecordFields, Unit, find_inputs, in_units, read_items
 from blockml.batch.readers.page_addresses import read_addresses
-from blockml.batch.readers.page_files import labelled_page
+from blockml.batch.readers.page_files import labelled_item
 from blockml.batch.readers.tables import row_item
 from blockml.batch.readers.work_units import Item
 from blockml.batch.run import Summary, predict_items, predict_to_file
@@ -62,7 +62,7 @@ class GivenPages(Inputs):
 
     def units(self, reading: Reading) -> Iterator[Unit]:  # noqa: ARG002 (the signature of inputs)
         """Group the pages into units."""
-        return in_units("pages", self.items())
+        return in_units(self.items())
 
 
 def predict(
@@ -113,7 +113,7 @@ def predict(
         A model as accepted by :func:`blockml.load`.
     output
         A .jsonl, .csv or .parquet file to write, the first two also as .gz or .zst; or, for one document per page, a
-        folder, which exists or whose name has no suffix.
+        folder, which exists or whose name has no suffix. The output of an earlier run is replaced.
     jobs
         Number of processes; doesn't affect the records.
     resume
@@ -218,7 +218,7 @@ def as_inputs(inputs: AnyInputs, columns: RecordFields, limit: int) -> Inputs:
         return find_inputs([os.fsdecode(inputs)], columns)
     if isinstance(inputs, Dataset):
         pages = inputs.pages
-        return GivenPages((inputs.name,), columns, items=lambda: (labelled_page(page).item() for page in pages))
+        return GivenPages((inputs.name,), columns, items=lambda: (labelled_item(page).opened() for page in pages))
     if any(hasattr(inputs, name) for name in ("itertuples", "iter_rows", "to_batches", "to_pylist", "collect")):
         table = inputs  # of pandas, polars or Arrow
         return GivenPages((), columns, items=lambda: _items(object_rows(table, "the table"), columns, limit))

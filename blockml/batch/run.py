@@ -13,13 +13,14 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from blockml.archives.kinds import is_page_file
 from blockml.batch.outputs import UNFINISHED, Folder, Output, output_for, read_lines
 from blockml.batch.packing import End, JsonLines, Parts, PartWriter, Piece, Records
 from blockml.batch.page_records import Finisher, PageExtractor, finishes
 from blockml.batch.pool import Result, check_jobs, run_units
 from blockml.batch.readers import Inputs, Reading, Unit, describe_inputs, in_units
 from blockml.batch.readers.work_units import PARTS_SUFFIX, Item
-from blockml.batch.worker import Guard, Setup, one_thread
+from blockml.batch.worker import Guard, Setup, rows_here
 from blockml.errors import BlockmlError, UsageError, check_name
 from blockml.extractors import Extractor
 from blockml.model import model_digest
@@ -135,13 +136,10 @@ def _records(
     items: Iterator[Item], pages: PageExtractor, jobs: int, guard: Guard, isolation: str
 ) -> Iterator[dict[str, Any]]:
     if isolation == "none":
-        for item in items:
-            with one_thread():
-                record = pages.record(item)
-            yield from record.rows
+        yield from rows_here(items, pages)
         return
     setup = Setup(pages, Records(), guard, pages.options.read_limit)
-    for result in run_units(setup, in_units("items", items), jobs):
+    for result in run_units(setup, in_units(items), jobs):
         if isinstance(result.part, Piece):
             yield from result.part.payload
 
@@ -190,6 +188,7 @@ def predict_to_file(
     jobs: int = 1,
     guard: Guard = Guard(),  # noqa: B008 (frozen)
     resume: bool = False,
+    overwrite: bool = True,
     on_result: Callable[[Result, Summary], None] = lambda *_: None,
 ) -> Summary:
     """Extract many pages into a file or folder, see :func:`blockml.batch.outputs.output_for`.
@@ -211,6 +210,8 @@ def predict_to_file(
         Limits on each page.
     resume
         Continue a run that was stopped or killed. The output is byte for byte the same as without the interruption.
+    overwrite
+        Replace the output of an earlier run, start over if one is unfinished, and write documents beside input pages.
     on_result
         Called with each result and the counts so far.
 
@@ -218,7 +219,7 @@ def predict_to_file(
     ------
     UsageError
         The output can't be written, would replace an input or is being written by another run, or the run to resume had
-        other inputs or options.
+        other inputs or options; without ``overwrite`` also if there is an earlier output.
     """
     check_jobs(jobs)
     output = output_for(path, pages.options.format, pages.options.record_fields)
@@ -233,7 +234,9 @@ def predict_to_file(
                 if resume and path.is_file():
                     parts.remove()  # left by a run that was killed while removing them
                     raise UsageError("the output is already complete; there is nothing to resume", source=path)
-                _check_gold(inputs, output)
+                _check_documents(inputs, output, overwrite=overwrite)
+                if not overwrite:
+                    _check_new(path, parts)
                 parts.begin(manifest)
             try:
                 summary = _write_parts(inputs, pages, encoder, parts, jobs, guard, on_result)
@@ -275,21 +278,45 @@ def _check_apart(inputs: Inputs, path: Path, output: Output) -> None:
             raise UsageError(f"is an input, which the output {path} could replace; choose another output", source=found)
 
 
-def _check_gold(inputs: Inputs, output: Output) -> None:
+def _check_documents(inputs: Inputs, output: Output, *, overwrite: bool) -> None:
     """Raise UsageError if a document would replace a text file next to its page, which may be the page's gold.
 
-    A resumed run is not checked, because it may have been killed while writing its documents.
+    Without ``overwrite``, none may be next to its page, where it could be read as gold, or replace another file. A
+    resumed run is not checked, because it may have been killed while writing its documents.
     """
-    if not isinstance(output, Folder) or output.suffix != ".txt":
+    if not isinstance(output, Folder) or (overwrite and output.suffix != ".txt"):
         return
+    allowed = "choose another folder for the documents, or allow it with overwrite=True"
+    if not overwrite and any(_is_same(Path(name), output.path) for name in inputs.names):
+        raise UsageError(f"is the folder of the input; {allowed}", source=output.path)
     for file in inputs.files():
-        document = output.place(file.page().id)
-        if document.is_file() and _is_same(document.parent, file.path.parent):
+        document = output.place(file.item().id)
+        is_beside = document.parent.is_dir() and _is_same(document.parent, file.path.parent)
+        if is_beside and output.suffix == ".txt" and document.is_file():
             raise UsageError(
                 "is next to its page and may be its gold, which the document would replace; remove it if an older run "
                 "wrote it, or choose another output",
                 source=document,
             )
+        if overwrite:
+            continue
+        if file.labelled is None and not is_page_file(file.path.name):  # has many pages, whose names are not known yet
+            document = next(output.path.rglob(f"*{output.suffix}"), document)
+        elif is_beside:
+            raise UsageError(f"would be next to its page; {allowed}", source=document)
+        if document.is_file():
+            raise UsageError(f"exists already; {allowed}", source=document)
+
+
+def _check_new(path: Path, parts: Parts) -> None:
+    """Raise UsageError if there is an output of an earlier run, or an unfinished one."""
+    if any(parts.complete()):
+        raise UsageError(
+            "an earlier run onto this output is unfinished: resume=True continues it, overwrite=True starts over",
+            source=path,
+        )
+    if path.is_file() and path.stat().st_size:
+        raise UsageError("exists already; choose another output, or overwrite=True replaces it", source=path)
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from numbers import Real
@@ -34,12 +34,14 @@ from blockml.page.lazy import cached_property
 
 __all__ = [
     "EXIT_MEMORY",
+    "LEAST_MEMORY",
     "MOST_MEMORY",
     "Clock",
     "Guard",
     "Setup",
     "importing_script",
     "one_thread",
+    "rows_here",
     "status_bytes",
     "work",
 ]
@@ -49,6 +51,9 @@ __all__ = [
 EXIT_MEMORY = 77
 #: A worker whose parent was killed exits after this many times the time limit of a page.
 _ORPHAN_FACTOR = 2.0
+#: Least limit of memory: 54 pages of WCXB need 24 MB at most. With less, each page would end a worker, and starting
+#: another takes a second.
+LEAST_MEMORY = 32 << 20
 #: Largest limits that timers and limits of the operating system can hold.
 _MOST_SECONDS, MOST_MEMORY = 10**9, 1 << 60
 
@@ -67,6 +72,11 @@ class Guard:
         for name, value, most in (("seconds", self.seconds, _MOST_SECONDS), ("memory", self.memory, MOST_MEMORY)):
             if not 0 < value <= most:
                 raise UsageError(f"guard.{name} must be above 0 and at most {most}, got {value}")
+        if self.memory < LEAST_MEMORY:
+            raise UsageError(
+                f"guard.memory must be at least {LEAST_MEMORY:,} bytes ({LEAST_MEMORY >> 20} MB), which most pages "
+                f"need, got {self.memory:,}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,14 @@ class Setup:
     #: Whether workers announce each page of a unit, so that a page that ends a worker isn't tried again.
     page_by_page: bool = False
     units_per_worker: int | None = None  #: Number of units after which a worker is replaced, to bound memory leaks.
+
+
+def rows_here(items: Iterable[Item], pages: RecordMaker) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the records of pages that are extracted in this process, without a guard."""
+    for item in items:
+        with one_thread():
+            record = pages.record(item)
+        yield from record.rows
 
 
 class Clock:

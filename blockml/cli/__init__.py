@@ -26,6 +26,7 @@ _FLAGS: Mapping[str, str] = {
     r"accept_defects=True": "--accept-defects",
     r'protocols="page"': "--cv page",
     r"resume=True": "--resume",
+    r"overwrite=True": "--overwrite",
     r"columns=\{'(\w+)': …\}": r"--columns \1=…",
     r"\bwith_title only has": "--with-title only has",
     r"\bfront_matter only has": "--front-matter only has",

@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, cast
 
-from blockml.archives.compression import read_file
-from blockml.archives.kinds import COMPRESSIONS, is_list_of_pages, is_table_of_pages
+from blockml.archives.compression import decompressed, read_file, recognized
+from blockml.archives.kinds import COMPRESSIONS, is_list_of_pages, is_table_of_pages, kind_by_name, without_signature
 from blockml.cli.output import note, one_line, show
 from blockml.errors import InputError, UsageError
 from blockml.options import Options, flags
@@ -303,9 +303,12 @@ def read_page(name: str, limit: int = -1) -> bytes:
                 "is a URL, and pages are not fetched; give a file, or '-' for the output of curl", source=name
             ) from error
         raise InputError(getattr(error, "strerror", None) or str(error), source=name) from error
-    if data.startswith(b"WARC/"):
+    # A tar archive in one file with its compression, as .tgz, is not decompressed.
+    if (kind := without_signature(data) or (kind_by_name(name) if recognized(data[:4]) else None)) is not None:
+        what = kind.described.replace("ARC file", "ARC archive")
+        source = " (--source takes an archive of the pages that it links to)" if kind.name == "WARC" else ""
         raise InputError(
-            "is a WARC archive of many pages; give one page (--source takes an archive of the pages that it links to)",
+            f"is {what} of many pages; give one page{source}, or extract all with 'blockml predict {name} -o OUT'",
             source=name,
         )
     if is_list_of_pages(data):
@@ -320,8 +323,6 @@ def read_page(name: str, limit: int = -1) -> bytes:
 
 
 def _standard_input(limit: int) -> bytes:
-    from blockml.archives.compression import decompressed, recognized
-
     stream = io.BufferedReader(cast("io.RawIOBase", sys.stdin.buffer))
     try:
         return decompressed(cast("BinaryIO", stream), recognized(stream.peek(4))).read(limit)

@@ -104,7 +104,10 @@ def run_train(arguments: argparse.Namespace) -> int:
     settings = parameters(arguments.parameters)
     n_folds, protocols = arguments.folds, arguments.cv
     if arguments.base:
-        _refuse_recipe(arguments)
+        refuse(
+            arguments, "with --base, which adapts an existing model", recipe=None, parameters=[], cv=None,
+            block_type_datasets=[], backend=None, folds=None, seed=0, jobs=1,
+        )  # fmt: skip
         if arguments.by:
             return _run_adapt_groups(arguments)
         chosen = None
@@ -142,24 +145,19 @@ def run_train(arguments: argparse.Namespace) -> int:
         )
         progress.clear()
         if arguments.base and not extractor.adaptation.accepted:
-            note(f"no model written: adapting {arguments.base} to these pages would not help; label more, or keep it")
+            why = f"adapting {arguments.base} to these pages would not help; label more, or keep it"
+            if extractor.adaptation.is_needless:
+                why = f"{arguments.base} is already right about these pages, so there is nothing to adapt; use it"
+            note(f"no model written: {why}")
             return 1
         _write_model(extractor.model, output)
     return 0
-
-
-def _refuse_recipe(arguments: argparse.Namespace) -> None:
-    """Refuse options of recipes."""
-    refuse(arguments, "with --base, which adapts an existing model", recipe=None, parameters=[], cv=None)
-    refuse(arguments, "with --base, which adapts an existing model", block_type_datasets=[], backend=None, folds=None)
-    refuse(arguments, "with --base, which adapts an existing model", seed=0, jobs=1)
 
 
 def _run_adapt_groups(arguments: argparse.Namespace) -> int:
     """Adapt a model to each group of pages that gains, and write a folder of models."""
     from blockml.training import adapt_groups
 
-    _refuse_recipe(arguments)
     refuse(arguments, "with --by, which names models after their sites", name=None)
     output = Path(arguments.output)
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
@@ -179,7 +177,10 @@ def _run_adapt_groups(arguments: argparse.Namespace) -> int:
                 found.save(output)
     groups = counted(len(found.groups), "group")
     if not n_models:
-        note(f"no models written: none of {groups} gains; label more pages, or keep {arguments.base}")
+        why = f"; label more pages, or keep {arguments.base}"
+        if all(item.found is not None and item.found.is_needless for item in found.groups):
+            why = f", because {arguments.base} is already right about their pages; use it"
+        note(f"no models written: none of {groups} gains{why}")
         return 1
     note(f"wrote {output}: {counted(n_models, 'model')} for {groups}; other pages use {arguments.base}")
     note(f"use it as a model: blockml predict INPUT --model {output} -o OUT")

@@ -57,13 +57,16 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add("--urls", metavar="FILE", help=text)
     add_jobs(parser)
     add("--resume", action="store_true", help="continue a run that was stopped or killed")
+    text = "replace the output of an earlier run, start over if it is unfinished, or write documents among the input"
+    add("--overwrite", action="store_true", help=text)
     text = (
         "learn and remove the template of each site, which reads all pages twice; a page's site is the field site of "
         "its record, the host of its URL, or a subfolder of INPUT"
     )
     add("--by-site", action="store_true", help=text)
     add("--timeout", type=seconds, default=60.0, metavar="SECONDS", help="time limit of a page (default: 60)")
-    add("--max-memory", type=positive, default=2048, metavar="MB", help="memory limit of a page (on Linux)")
+    text = "memory limit of a page (on Linux), at least 32"
+    add("--max-memory", type=positive, default=2048, metavar="MB", help=text)
     add("--quiet", action="store_true", help="print no progress bar and no summary")
     group = parser.add_argument_group("on an engine", "the output is a folder of part files: OUT.parquet or OUT.jsonl")
     group.add_argument("--engine", choices=ENGINES, help="engine that schedules the work, instead of --jobs processes")
@@ -81,9 +84,15 @@ def run_predict(arguments: argparse.Namespace) -> int:
     from blockml.batch import Guard, find_inputs
     from blockml.batch.readers import read_names
     from blockml.batch.readers.page_addresses import read_addresses
+    from blockml.batch.worker import LEAST_MEMORY
 
+    if arguments.max_memory << 20 < LEAST_MEMORY:
+        least = LEAST_MEMORY >> 20
+        raise UsageError(f"--max-memory must be at least {least} MB, which most pages need, got {arguments.max_memory}")
     if arguments.resume and arguments.output is None:
         raise UsageError("--resume needs -o")
+    if arguments.output is None:
+        refuse(arguments, "without -o", overwrite=False)
     if bool(arguments.inputs) == bool(arguments.files_from):
         raise UsageError("give either INPUTs or --files-from")
     names = read_names(arguments.files_from) if arguments.files_from else arguments.inputs
@@ -155,7 +164,7 @@ def _run(arguments: argparse.Namespace, inputs: Inputs, pages: PageExtractor, gu
                 ]
         return predict_to_file(
             inputs, pages, output_path(arguments.output), jobs=arguments.jobs, guard=guard,
-            resume=arguments.resume, on_result=on_result,
+            resume=arguments.resume, overwrite=arguments.overwrite, on_result=on_result,
         )  # fmt: skip
 
 
@@ -225,7 +234,7 @@ def run_by_engine(arguments: argparse.Namespace, inputs: Inputs, options: Option
 def _check(arguments: argparse.Namespace, options: Options) -> None:
     """Reject options that the engine doesn't support."""
     reason = f"with --engine {arguments.engine}"
-    refuse(arguments, reason, parameters=[], template=None, by_site=False, urls=None)
+    refuse(arguments, reason, parameters=[], template=None, by_site=False, urls=None, overwrite=False)
     if arguments.engine == "spark":
         refuse(arguments, f"{reason}; --master sets the number of processes", jobs=1)
         refuse(arguments, f"{reason}, which retries failed tasks", resume=False, tasks=None)

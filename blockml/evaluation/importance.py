@@ -20,7 +20,7 @@ from blockml.features.ancestor_words import AncestorWords
 from blockml.features.feature_sets import split_name
 from blockml.features.page_matrix import PageMatrix
 from blockml.model import Model
-from blockml.model.contributions import ANCESTOR_WORDS, ChangedMatrix
+from blockml.model.contributions import ANCESTOR_WORDS, changed_matrix
 from blockml.page.lazy import cached_property
 from blockml.parsing import parse
 from blockml.predictors import MLP, Predictor, TreeEnsemble, Trees
@@ -329,7 +329,7 @@ class _Permutation:
             last = first + len(page.values)
             if last > first:
                 words = None if words_of is None else blocks.words.take(words_of[first:last])
-                changed = ChangedMatrix(page, matrix[first:last], words)
+                changed = changed_matrix(page, matrix[first:last], words)
                 scores.append(average_predictors(self._predictors, self._weights, changed)[1])
             first = last
         return precision_recall(blocks.main[blocks.known], np.concatenate(scores)[blocks.known]).average_precision

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -217,7 +217,7 @@ class LabelStore:
             return self.version(page)
 
     def _place(self, page: PageToLabel) -> Path:
-        return _place(page, self.output)
+        return self.output / page.id
 
     def refresh(self, page: PageToLabel) -> None:
         """Read the state of a page again, which an editor may have changed."""
@@ -234,16 +234,14 @@ def _is_unfinished(place: Path) -> bool:
     return has_unfinished_labels(place) or UNFINISHED_FLAG in (_meta(place).get("flags") or ())
 
 
-def _place(page: PageToLabel, output: Path) -> Path:
-    return output / page.id
-
-
 def _pages_below(folder: Path, output: Path) -> list[PageToLabel]:
     """Return the pages of a folder; raises the errors of :class:`LabelStore`."""
-    found = [_page(path, folder) for path in _files(folder, output)]
+    files = _files(folder, output)
+    found = [_page(path, folder) for path in files]
     if not found:
         raise InputError(f"no pages: there are no {' or '.join(PAGES)} files", source=folder)
-    if output.resolve() == folder.resolve() and any(_folder_of(page) != _place(page, output) for page in found):
+    own = [path.parent == output / page.id for path, page in zip(files, found, strict=True)]
+    if output.resolve() == folder.resolve() and not all(own):
         raise UsageError("contains page files; give another folder for the labels with -o", source=folder)
     return found
 
@@ -271,10 +269,6 @@ def labelled_pages(output: Path) -> list[tuple[str, str]]:
         if meta.get("record") and not _is_unfinished(path.parent):
             found.append((str(meta.get("site") or ""), str(meta["record"])))
     return found
-
-
-def _folder_of(page: PageToLabel) -> Path | None:
-    return page.source.parent if isinstance(page.source, Path) else None
 
 
 def _read(source: Path | LabelledPage | tuple[Spool, tuple[int, int]]) -> bytes:
@@ -372,15 +366,11 @@ def pages_to_label(names: Sequence[str], *, outside_files: bool = False) -> Path
     if len(names) == 1 and path.is_dir() and html_files(path.rglob("*")):
         return path
     with Spool() as spool:
-        items = _items(names)
+        items = read_items(find_inputs(names))
         pages = [page for item in items if (page := page_of_item(item, _folder_at(item.id), spool)) is not None]
     if not pages:
         raise InputError("no page could be read", source=", ".join(names))
     return in_own_folders(pages)
-
-
-def _items(names: Sequence[str]) -> Iterator[Item]:
-    return read_items(find_inputs(names))
 
 
 def _data_set(path: Path, *, outside_files: bool) -> Dataset | None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockml.features.ancestor_words import AncestorWords
 from blockml.features.feature_sets import COLUMNS, feature_set, split_name
-from blockml.features.page_context import BlockAmounts
 from blockml.features.page_matrix import PageMatrix
 from blockml.model.model import Model
 from blockml.predictors import MLP
@@ -24,30 +24,11 @@ from blockml.predictors import MLP
 ANCESTOR_WORDS, CORRECTION = "ancestor words", "adaptation"
 
 
-class ChangedMatrix(PageMatrix):
-    """Features of a page with other values or, unless None, other ancestor words."""
-
-    _page: PageMatrix
-    _words: AncestorWords | None
-
-    def __init__(self, page: PageMatrix, values: NDArray[np.float32], words: AncestorWords | None) -> None:
-        for name, value in (("values", np.asfortranarray(values)), ("_page", page), ("_words", words)):
-            object.__setattr__(self, name, value)
-
-    @property
-    def amounts(self) -> BlockAmounts:
-        """Words, linked words and words of running text of each block."""
-        return self._page.amounts
-
-    @property
-    def block_groups(self) -> tuple[NDArray[np.int32], ...]:
-        """Group number of each block, (n_blocks,), for each grouping."""
-        return self._page.block_groups
-
-    @property
-    def ancestor_words(self) -> AncestorWords:
-        """Ancestor words of each block."""
-        return self._page.ancestor_words if self._words is None else self._words
+def changed_matrix(page: PageMatrix, values: NDArray[np.float32], words: AncestorWords | None) -> PageMatrix:
+    """Return the features of a page with other values and, unless None, other ancestor words."""
+    made = copy(page)
+    vars(made).update(values=np.asfortranarray(values), **({} if words is None else {"ancestor_words": words}))
+    return made
 
 
 def contributions(model: Model, page: PageMatrix) -> dict[str, NDArray[np.float64]]:
@@ -78,17 +59,17 @@ def contributions(model: Model, page: PageMatrix) -> dict[str, NDArray[np.float6
         return {}
     reads_words = any(isinstance(item, MLP) and item.reads_words for item in model.predictors.values())
     words = page.ancestor_words if reads_words else None
-    whole = _log_odds(model, ChangedMatrix(page, page.values, words))
+    whole = _log_odds(model, changed_matrix(page, page.values, words))
     found = {}
     values = page.values.copy(order="F")
     for family, places in _families(model.features).items():
         values[:, places] = np.median(values[:, places], axis=0)
-        found[family] = whole - _log_odds(model, ChangedMatrix(page, values, words))
+        found[family] = whole - _log_odds(model, changed_matrix(page, values, words))
         values[:, places] = page.values[:, places]
     if words is not None:
         usual = np.bincount(words.bag).argmax()
         same = AncestorWords(words.starts, words.hashed_words, np.full_like(words.bag, usual))
-        found[ANCESTOR_WORDS] = whole - _log_odds(model, ChangedMatrix(page, page.values, same))
+        found[ANCESTOR_WORDS] = whole - _log_odds(model, changed_matrix(page, page.values, same))
     if model.correction is not None:
         found[CORRECTION] = model.correction.log_odds(page)
     size = {family: float(np.abs(values).mean()) for family, values in found.items()}

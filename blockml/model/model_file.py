@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -37,14 +37,56 @@ _MARK = {"kind": "model"}
 _HASHES = "training_hashes."
 _SHOWN = 200  # maximum characters of a model's columns in a message
 
-#: Fields of a model that are stored unchanged in the header, and their types.
-_PLAIN: Mapping[str, type] = {
-    "name": str, "version": str, "features": str, "features_hash": str, "labels": list, "recipe": dict,
-    "training": list, "metrics": dict, "notes": list, "command": str, "seed": int,
+#: A type; a dict for an object, whose keys ending in ``?`` may be missing and whose key ``*`` matches any; a list of
+#: one item for a list of any length; or a tuple for a list of fixed length. Integers are accepted as floats.
+Schema: TypeAlias = type | Mapping[str, "Schema"] | list["Schema"] | tuple["Schema", ...]
+
+_INTERVAL: Schema = dict.fromkeys(("mean", "low", "high"), float)
+_MEANS: Schema = {"*": {"f1": float, "pages": int}}
+_IMPORTANCE: Schema = [(str, int, float, float, float)]
+_PROTOCOL: Schema = {
+    "protocol": str,
+    "folds": int,
+    "block": dict.fromkeys(("precision", "recall", "f1", "f1_fold_mean", "f1_fold_sd"), float),
+    "page_bag_f1?": _INTERVAL,
+    "page_bag_f1_usable?": _INTERVAL,
+    "page_bag_f1_by_dataset?": _MEANS,
+    "page_bag_f1_by_type?": _MEANS,
+    "importance?": dict.fromkeys(("family", "column"), _IMPORTANCE),
+    "reliability?": [(float, float, float)],
+    "confidence?": dict.fromkeys(("correlation", "worst", "others"), float),
+}
+#: Values of :attr:`blockml.model.Model.metrics`.
+METRICS_SCHEMA: Schema = {
+    **dict.fromkeys(("block?", "page?", "site?"), _PROTOCOL),
+    "gaps?": {"*": float},
+    "importance?": {
+        "pages": int,
+        "repeats": int,
+        "datasets": [str],
+        **dict.fromkeys(("family", "column"), _IMPORTANCE),
+    },
+    "adaptation?": {"pages": int, **dict.fromkeys(("before", "after", "difference", "low", "high"), float)},
+}
+#: Values of :attr:`blockml.model.Model.training`.
+TRAINING_SCHEMA: Schema = [
+    {
+        **dict.fromkeys(("pages", "flagged_pages", "sites", "blocks", "content_blocks"), int),
+        **dict.fromkeys(("name", "checksum", "licence", "attribution"), str),
+    }
+]
+#: Fields of a model that are stored unchanged in the header.
+_PLAIN: Mapping[str, Schema] = {
+    "name": str, "version": str, "features": str, "features_hash": str, "labels": [str], "recipe": dict,
+    "training": TRAINING_SCHEMA, "metrics": METRICS_SCHEMA, "notes": [str], "command": str, "seed": int,
 }  # fmt: skip
-#: All fields of the header.
-_TYPES: Mapping[str, type] = {**_PLAIN, "predictors": dict, "weights": dict, "policy": dict, "parsing": dict}
-_PARSING_TYPES: Mapping[str, type] = {"backend": str, "profile": str, "keep_wordless": bool, "tokenizer": str}
+_HEADER: Schema = {
+    **_PLAIN,
+    "predictors": {"*": str},
+    "weights": dict,
+    "policy": dict,
+    "parsing": {"backend": str, "profile": str, "keep_wordless": bool, "tokenizer": str},
+}
 #: Fields of a model with predictors of something other than main content, and their kinds.
 _OTHERS: Mapping[str, type[Predictor]] = {
     "article": TreeEnsemble, "block_types": BlockTypes, "correction": Correction,
@@ -121,11 +163,10 @@ def load_model(path: str | os.PathLike[str]) -> Model:
 
 def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Model:
     """Check everything, and build the model."""
-    for name, expected in _TYPES.items():
-        if not isinstance(header.get(name), expected) or isinstance(header[name], bool):
-            raise ModelFormatError(f"the header's {name!r} is missing or of the wrong type")
+    check_values(header, _HEADER)
     parsing = _parsing(header["parsing"])
-    _check_texts(header)
+    for label in header["labels"]:
+        _check_choice("label", label, [*map(str, Label)])
     known = None
     with suppress(UsageError):
         known = feature_set(header["features"])
@@ -156,38 +197,22 @@ def _build(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
 
 def _parsing(values: Mapping[str, Any]) -> ParsingOptions:
     """Check the options of parsing."""
-    for name, expected in _PARSING_TYPES.items():
-        if not isinstance(values.get(name), expected):
-            raise ModelFormatError(f"the header's parsing option {name!r} is missing or of the wrong type")
-    parsing = ParsingOptions(**{name: values[name] for name in _PARSING_TYPES})
-    choices: tuple[tuple[str, str, Iterable[str]], ...] = (
-        ("backend", parsing.backend, BACKENDS),
-        ("profile", parsing.profile, PROFILES),
-        ("tokenizer", parsing.tokenizer, TOKENIZERS),
-    )
-    for kind, value, legal in choices:
-        if value not in legal:
-            raise ModelFormatError(str(UnknownNameError(kind, value, legal)))
-    return parsing
+    for kind, legal in (("backend", BACKENDS), ("profile", PROFILES), ("tokenizer", TOKENIZERS)):
+        _check_choice(kind, values[kind], legal)
+    return ParsingOptions(**{item.name: values[item.name] for item in fields(ParsingOptions)})
 
 
-def _check_texts(header: Mapping[str, Any]) -> None:
-    """Check the items of lists and objects in the header."""
-    legal = {str(label) for label in Label}
-    if not all(isinstance(label, str) and label in legal for label in header["labels"]):
-        raise ModelFormatError(f"labels must be among: {', '.join(sorted(legal))}")
-    if not all(isinstance(text, str) for text in header["notes"]):
-        raise ModelFormatError("the header's notes must be strings")
-    check_values(header["training"], TRAINING_SCHEMA, "training")
-    check_values(header["metrics"], METRICS_SCHEMA, "metrics")
+def _check_choice(kind: str, name: str, legal: Iterable[str]) -> None:
+    """Check that a name of the header is known to this version."""
+    if name not in legal:
+        raise ModelFormatError(str(UnknownNameError(kind, name, legal)))
 
 
 def _predictors(kinds: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_columns: int) -> dict[str, Predictor]:
     """Build and check the predictors."""
     found: dict[str, Predictor] = {}
     for name, kind in kinds.items():
-        if not isinstance(kind, str) or kind not in PREDICTORS:
-            raise ModelFormatError(str(UnknownNameError("predictor kind", str(kind), PREDICTORS)))
+        _check_choice("predictor kind", kind, PREDICTORS)
         its_arrays = {key.removeprefix(f"{name}."): a for key, a in arrays.items() if key.startswith(f"{name}.")}
         predictor = PREDICTORS[kind].from_arrays(its_arrays, len(PAGE_FEATURES) if name == "article" else n_columns)
         if isinstance(predictor, MLP) and predictor.n_groupings != len(GROUPINGS):
@@ -215,47 +240,7 @@ def _of_kind(predictor: Predictor | None, kind: type[Predictor], name: str) -> P
     return predictor
 
 
-#: A type; a dict for an object, whose keys ending in ``?`` may be missing and whose key ``*`` matches any; a list of
-#: one item for a list of any length; or a tuple for a list of fixed length. Integers are accepted as floats.
-Schema: TypeAlias = type | Mapping[str, "Schema"] | list["Schema"] | tuple["Schema", ...]
-
-_INTERVAL: Schema = dict.fromkeys(("mean", "low", "high"), float)
-_MEANS: Schema = {"*": {"f1": float, "pages": int}}
-_IMPORTANCE: Schema = [(str, int, float, float, float)]
-_PROTOCOL: Schema = {
-    "protocol": str,
-    "folds": int,
-    "block": dict.fromkeys(("precision", "recall", "f1", "f1_fold_mean", "f1_fold_sd"), float),
-    "page_bag_f1?": _INTERVAL,
-    "page_bag_f1_usable?": _INTERVAL,
-    "page_bag_f1_by_dataset?": _MEANS,
-    "page_bag_f1_by_type?": _MEANS,
-    "importance?": dict.fromkeys(("family", "column"), _IMPORTANCE),
-    "reliability?": [(float, float, float)],
-    "confidence?": dict.fromkeys(("correlation", "worst", "others"), float),
-}
-#: Values of :attr:`blockml.model.Model.metrics`.
-METRICS_SCHEMA: Schema = {
-    **dict.fromkeys(("block?", "page?", "site?"), _PROTOCOL),
-    "gaps?": {"*": float},
-    "importance?": {
-        "pages": int,
-        "repeats": int,
-        "datasets": [str],
-        **dict.fromkeys(("family", "column"), _IMPORTANCE),
-    },
-    "adaptation?": {"pages": int, **dict.fromkeys(("before", "after", "difference", "low", "high"), float)},
-}
-#: Values of :attr:`blockml.model.Model.training`.
-TRAINING_SCHEMA: Schema = [
-    {
-        **dict.fromkeys(("pages", "flagged_pages", "sites", "blocks", "content_blocks"), int),
-        **dict.fromkeys(("name", "checksum", "licence", "attribution"), str),
-    }
-]
-
-
-def check_values(value: Any, schema: Schema, place: str) -> None:  # noqa: ANN401 (a parsed JSON value)
+def check_values(value: Any, schema: Schema, place: str = "") -> None:  # noqa: ANN401 (a parsed JSON value)
     """Check a value of the header against a schema; keys that the schema does not name are not checked.
 
     Parameters
@@ -265,7 +250,7 @@ def check_values(value: Any, schema: Schema, place: str) -> None:  # noqa: ANN40
     schema
         Its types.
     place
-        Name of the value in the error message.
+        Name of the value in the error message; empty for the whole header.
 
     Raises
     ------
@@ -282,7 +267,7 @@ def check_values(value: Any, schema: Schema, place: str) -> None:  # noqa: ANN40
         kinds: tuple[type, ...] = (int, float) if schema is float else (schema,)
     else:
         kinds = (dict,) if isinstance(schema, Mapping) else (list,)
-    is_right = isinstance(value, kinds) and not isinstance(value, bool)
+    is_right = isinstance(value, kinds) and isinstance(value, bool) == (schema is bool)
     if not is_right:
         raise ModelFormatError(f"the header's {place} is missing or of the wrong type")
     if isinstance(schema, Mapping):
@@ -290,7 +275,7 @@ def check_values(value: Any, schema: Schema, place: str) -> None:  # noqa: ANN40
             key = name.removesuffix("?")
             is_optional = key != name and key not in value
             for found in value if name == "*" else () if is_optional else (key,):
-                check_values(value.get(found), inner, f"{place}.{found}")
+                check_values(value.get(found), inner, f"{place}.{found}".removeprefix("."))
     elif isinstance(schema, list | tuple):
         if isinstance(schema, tuple) and len(value) != len(schema):
             raise ModelFormatError(f"the header's {place} must have {len(schema)} values")

@@ -42,7 +42,7 @@ from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, cluster_pa
 from blockml.text.addresses import split_host
 from blockml.text.sketches import token_sketch
 from blockml.text.words import counted
-from blockml.training.prepare import check_classes, check_gold, pages_with_gold
+from blockml.training.prepare import check_classes, check_gold, pages_with_gold, provenance
 from blockml.training.splits import duplicate_groups
 
 #: Minimum number of labelled pages: with fewer, none would be left for evaluation.
@@ -90,6 +90,11 @@ class Adaptation:
     def accepted(self) -> bool:
         """Whether the correction helps; only then is there an adapted model."""
         return self.model is not None
+
+    @property
+    def is_needless(self) -> bool:
+        """Whether the unchanged model is so good on these pages that no correction could gain enough."""
+        return float(np.mean(self.before)) > 1 - _LEAST_GAIN
 
     def summary(self) -> dict[str, float]:
         """Summarise cross-validation, for the model file and its card."""
@@ -177,7 +182,7 @@ def adapt(
     if not _accepted(before, after):
         return found
     correction = fit_correction(pages, penalty)
-    entries = [_provenance(*pair) for pair in zip(checked, by_dataset, strict=True)]
+    entries = [provenance(data, [page.main for page in its]) for data, its in zip(checked, by_dataset, strict=True)]
     note = (
         f"Adapted from {base.id} by {counted(len(correction.keys), 'weight')} of tags, classes, ids and repeated texts."
     )
@@ -367,21 +372,6 @@ def _accepted(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
     return float((after - before).mean()) >= _LEAST_GAIN and better > worse
 
 
-def _provenance(dataset: Dataset, pages: Sequence[PageForAdaptation]) -> dict[str, Any]:
-    """Return the record of a data set of which ``pages`` are used, for the model file and its card."""
-    return {
-        "name": dataset.name,
-        "pages": len(dataset),
-        "flagged_pages": sum(not page.trusted for page in dataset.pages),
-        "sites": len({page.site for page in dataset.pages}),
-        "blocks": sum(len(page.main) for page in pages),
-        "content_blocks": int(sum(page.main.sum() for page in pages)),
-        "checksum": dataset.checksum(),
-        "licence": dataset.licence,
-        "attribution": dataset.attribution,
-    }
-
-
 #: Legal values of ``by``: groups of pages that get a model.
 ADAPTED_BY = ("site", "template")
 
@@ -391,7 +381,7 @@ class PageGroup:
     """Labelled pages of one site, host or template."""
 
     site: str
-    pages: frozenset[tuple[str, str]]  #: Data set and id of each page.
+    pages: Sequence[tuple[Dataset, LabelledPage]]  #: Each page with its data set.
     host: str | None = None
     template: RouteTemplate | None = None
     part: str = ""  #: Name within the site.
@@ -492,12 +482,12 @@ def adapt_groups(
     results: list[GroupAdaptation] = []
 
     def tried(group: PageGroup) -> bool:
-        results.append(_adapt_group(base, datasets, group, command=command, accept_defects=accept_defects))
+        results.append(_adapt_group(base, group, command=command, accept_defects=accept_defects))
         report(str(results[-1]))
         return not results[-1].reason
 
     for site in sorted(sites):
-        groups = [PageGroup(site, _keys(sites[site]))] if by == "site" else list(_templates(base, site, sites[site]))
+        groups = [PageGroup(site, sites[site])] if by == "site" else list(_templates(base, site, sites[site]))
         accepted = [tried(group) for group in groups]
         if by == "site" and not any(accepted):
             for group in _hosts(site, sites[site]):
@@ -505,20 +495,13 @@ def adapt_groups(
     return Adapted(base, tuple(results))
 
 
-def _keys(pages: Sequence[tuple[Dataset, LabelledPage]]) -> frozenset[tuple[str, str]]:
-    return frozenset((dataset.name, page.id) for dataset, page in pages)
-
-
-def _adapt_group(
-    base: Model, datasets: Sequence[Dataset], group: PageGroup, *, command: str, accept_defects: bool
-) -> GroupAdaptation:
+def _adapt_group(base: Model, group: PageGroup, *, command: str, accept_defects: bool) -> GroupAdaptation:
     if len(group.pages) < LEAST_PAGES:
         pages = counted(len(group.pages), "labelled page")
         return GroupAdaptation(group, None, f"{pages}, but at least {LEAST_PAGES} are needed")
     parts = [
-        replace(dataset, pages=kept)
-        for dataset in datasets
-        if (kept := tuple(page for page in dataset.pages if (dataset.name, page.id) in group.pages))
+        replace(dataset, pages=tuple(page for other, page in group.pages if other.name == name))
+        for name, dataset in {dataset.name: dataset for dataset, _ in group.pages}.items()
     ]
     try:
         found = adapt(base, parts, name=f"{base.name}-{group.name.replace(' ', '-')}", command=command,
@@ -537,24 +520,24 @@ def _hosts(site: str, pages: Sequence[tuple[Dataset, LabelledPage]]) -> Iterator
         hosts[split_host(pair[1].url)[1]].append(pair)
     for host, its_pages in sorted(hosts.items()) if len(hosts) > 1 else ():
         if len(its_pages) >= LEAST_PAGES:
-            yield PageGroup(site, _keys(its_pages), host=host, part=host.removesuffix(site).rstrip(".") or "host")
+            yield PageGroup(site, its_pages, host=host, part=host.removesuffix(site).rstrip(".") or "host")
 
 
 def _templates(base: Model, site: str, pages: Sequence[tuple[Dataset, LabelledPage]]) -> Iterator[PageGroup]:
     """Yield the templates of a site, or the whole site if its labelled pages have only one."""
     if len(pages) < 2 * LEAST_PAGES:
-        yield PageGroup(site, _keys(pages))
+        yield PageGroup(site, pages)
         return
     parsed = [parse(page.load()[0], url=page.url, charset=page.charset, **base.parsing.options()) for _, page in pages]
     names = [str(number) for number in range(len(pages))]
     result: Any = cluster_pages(parsed, names, distance=SITE_DISTANCE, threshold=SITE_THRESHOLD, pictures=False)
     labels = [row["cluster"] for row in result["pages"]]
     if len(set(labels)) == 1:
-        yield PageGroup(site, _keys(pages))
+        yield PageGroup(site, pages)
         return
     for cluster in result["clusters"]:
         members = [number for number, label in enumerate(labels) if label == cluster["number"]]
         features = tuple(template_features(parsed[number]) for number in members)
         template = RouteTemplate(features, SITE_THRESHOLD)
         part = f"template-{cluster['number'] + 1}"
-        yield PageGroup(site, _keys([pages[number] for number in members]), template=template, part=part)
+        yield PageGroup(site, [pages[number] for number in members], template=template, part=part)

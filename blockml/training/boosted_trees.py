@@ -12,7 +12,6 @@ Source: Ke et al. 2017, *LightGBM: A Highly Efficient Gradient Boosting Decision
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from blockml.errors import UsageError, check_name, install_hint
 from blockml.predictors import Trees
 from blockml.predictors.tree_ensemble import joined
+from blockml.training.sklearn_learners import boosted_trees
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
@@ -122,7 +122,11 @@ def _grown(
     edges = [bin_edges(column, chosen["max_bins"], chosen["seed"]) for column in matrix.T]
     with threadpool_limits(1, user_api="openmp"):  # threads wait busily for each other, at every node of every tree
         learner = _learner(chosen).fit(_codes(matrix, edges), y, weights)
-    return _copied(learner, edges)
+    table = np.zeros((len(edges), max([1, *map(len, edges)])))
+    for number, cuts in enumerate(edges):
+        table[number, : len(cuts)] = cuts
+    # A cut between two codes is at or above the lower one and below the upper one.
+    return boosted_trees(learner, lambda column, cut: table[column, np.floor(cut).astype(np.intp)])
 
 
 def _checked(settings: Boosting) -> Boosting:
@@ -185,39 +189,6 @@ def _learner(settings: Boosting) -> HistGradientBoostingClassifier:
         max_bins=settings["max_bins"],
         early_stopping=False,  # early stopping would validate on rows of training pages
         random_state=settings["seed"],
-    )
-
-
-def _copied(learner: HistGradientBoostingClassifier, edges: list[NDArray[np.float64]]) -> tuple[Trees, ...]:
-    """Copy the trees of each class of a learner that was fitted to codes, with thresholds of the original values."""
-    fitted: Any = learner
-    baseline = np.ravel(fitted._baseline_prediction)  # noqa: SLF001 (no public way to the trees)
-    rounds = fitted._predictors  # noqa: SLF001
-    table = np.zeros((len(edges), max([1, *(len(cuts) for cuts in edges)])))
-    for number, cuts in enumerate(edges):
-        table[number, : len(cuts)] = cuts
-    classes = []
-    for number, prior in enumerate(baseline.tolist()):
-        first, *others = [_tree(item[number].nodes, table) for item in rounds]
-        # The leaves of the first tree include the prior, so that sums are computed in scikit-learn's order.
-        with_prior = replace(first, value=np.where(first.feature < 0, first.value + prior, 0.0))
-        classes.append(joined([with_prior, *others]))
-    return tuple(classes)
-
-
-def _tree(nodes: Any, edges: NDArray[np.float64]) -> Trees:  # noqa: ANN401 (a structured array)
-    """Copy one tree."""
-    leaf = nodes["is_leaf"].astype(bool)
-    column = np.where(leaf, 0, nodes["feature_idx"]).astype(np.intp)
-    # A cut between two codes is at or above the lower one and below the upper one.
-    code = np.where(leaf, 0, np.floor(nodes["num_threshold"])).astype(np.intp)
-    return Trees(
-        feature=np.where(leaf, -1, column).astype(np.int32),
-        threshold=np.where(leaf, 0.0, edges[column, code]),
-        left=np.where(leaf, -1, nodes["left"]).astype(np.int32),
-        right=np.where(leaf, -1, nodes["right"]).astype(np.int32),
-        value=np.where(leaf, nodes["value"], 0.0),
-        roots=np.zeros(1, dtype=np.int32),
     )
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from blockml.training.recipes import Recipe
 from blockml.training.table import BlockTable, build_rows
 
 __all__ = ["PageKey", "PreparedData", "check_classes", "check_gold", "leave_out", "pages_with_gold", "prepare_data"]
+__all__ += ["provenance"]
 
 
 #: Data set and id of a page.
@@ -108,6 +110,22 @@ def prepare_data(
         used.append(dataset)
         kept += pages
     return PreparedData(recipe, tuple(used), BlockTable.stack(kept))
+
+
+def provenance(dataset: Dataset, main: Sequence[NDArray[np.bool_]]) -> dict[str, Any]:
+    """Return the record of a data set for the model file and its card, given the labels of the blocks of its pages."""
+    return {
+        "name": dataset.name,
+        "pages": len(dataset),
+        "flagged_pages": sum(not page.trusted for page in dataset.pages),
+        "sites": len({page.site for page in dataset.pages}),
+        "blocks": sum(map(len, main)),
+        "content_blocks": int(sum(labels.sum() for labels in main)),
+        "checksum": dataset.checksum(),
+        "licence": dataset.licence,
+        "attribution": dataset.attribution,
+        **({"supplementary": True} if dataset.supplementary else {}),
+    }
 
 
 #: Share of pages with defective gold above which training is refused: the data sets tried so far have at most .05.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import heapq
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from blockml.rules.site_rules import Rules, SiteRules
 from blockml.text.addresses import split_host
 from blockml.text.words import counted
 
+if TYPE_CHECKING:
+    from blockml.batch import Item
+
 __all__ = ["LearntRules", "SiteResult", "learn_rules"]
 
 #: Minimum mean F1 in cross-validation, and minimum share of the pages that a container matches (our choices).
@@ -33,22 +36,8 @@ LEAST_F1, LEAST_MATCHES = 0.9, 0.8
 MOST_PAGES = 40
 
 
-class _Item(Protocol):
-    """A page of a batch: :class:`blockml.batch.Item`, which this package may not import."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def url(self) -> str | None: ...
-    @property
-    def charset(self) -> str | None: ...
-    @property
-    def error(self) -> str | None: ...
-    def read(self) -> Any: ...  # noqa: ANN401 (what extract accepts)
-
-
 #: Accepted by :func:`learn_rules`: pages with ``html`` and ``url``.
-AnyPages: TypeAlias = "Dataset | Iterable[LabelledPage | _Item | Mapping[str, Any]]"
+AnyPages: TypeAlias = "Dataset | Iterable[LabelledPage | Item | Mapping[str, Any]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,18 +163,17 @@ def _by_site(pages: AnyPages, site: str | None, unread: list[str]) -> dict[str, 
     return {name: [page for *_, page in items] for name, items in chosen.items()}
 
 
-def _without_gold(page: _Item | Mapping[str, Any], number: int) -> LabelledPage:
+def _without_gold(page: Item | Mapping[str, Any], number: int) -> LabelledPage:
     """Return a page without labels in the form of one of a data set."""
-    if not isinstance(page, Mapping):
-        item = page
-        return LabelledPage(
-            item.id, "", Path(), reader=lambda _: (item.read(), None), url=item.url, charset=item.charset
-        )
-    html, url = page.get("html"), page.get("url")
-    if html is None:
-        raise UsageError(f"page {number + 1} has no html")
-    name = str(page.get("id") or url or number)
-    return LabelledPage(name, "", Path(), reader=lambda _: (html, None), url=url, charset=page.get("charset"))
+    read: Callable[[], Any]
+    if isinstance(page, Mapping):
+        html, url, charset = page.get("html"), page.get("url"), page.get("charset")
+        if html is None:
+            raise UsageError(f"page {number + 1} has no html")
+        name, read = str(page.get("id") or url or number), lambda: html
+    else:
+        name, url, charset, read = page.id, page.url, page.charset, cast("Callable[[], Any]", page.read)
+    return LabelledPage(name, "", Path(), reader=lambda _: (read(), None), url=url, charset=charset)
 
 
 def _samples(pages: Sequence[LabelledPage], extractor: Extractor, *, use_labels: bool) -> list[tuple[RulesPage, str]]:

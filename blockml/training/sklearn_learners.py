@@ -17,10 +17,11 @@ from blockml.predictors.tree_ensemble import joined
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["DoubleArray", "FlatTree", "IntArray", "check_learner", "to_predictor"]
+__all__ = ["DoubleArray", "FlatTree", "IntArray", "boosted_trees", "check_learner", "to_predictor"]
 
 
 _Affine = tuple[NDArray[np.float64], NDArray[np.float64]]
+_Cuts = Callable[[NDArray[np.intp], NDArray[np.float64]], NDArray[np.float64]]
 
 
 def check_learner(estimator: Any) -> None:  # noqa: ANN401 (scikit-learn has no types)
@@ -108,7 +109,14 @@ def _gradient_boosting(learner: Any, scaled: _Affine) -> Predictor:  # noqa: ANN
 def _tree(tree: Any, value: NDArray[np.float64], scaled: _Affine) -> Trees:  # noqa: ANN401
     """Copy a scikit-learn tree with other node values."""
     return _copied(tree.children_left < 0, tree.feature, tree.threshold, tree.children_left, tree.children_right, value,
-                   scaled)  # fmt: skip
+                   _unscaled(scaled))  # fmt: skip
+
+
+def _unscaled(scaled: _Affine) -> _Cuts:
+    """Return a function from columns and cuts of scaled values to cuts of the original ones."""
+    scale, shift = (np.broadcast_to(part, len(scaled[0])) for part in scaled)
+    # A cut at infinity only separates missing values.
+    return lambda column, cut: np.clip((cut - shift[column]) / scale[column], -_FAR, _FAR)
 
 
 def _copied(
@@ -118,14 +126,12 @@ def _copied(
     left: NDArray[Any],
     right: NDArray[Any],
     value: NDArray[np.float64],
-    scaled: _Affine,
+    cuts: _Cuts,
 ) -> Trees:
     column = np.where(leaf, 0, feature).astype(np.intp)
-    scale, shift = (np.broadcast_to(part, len(scaled[0]))[column] for part in scaled)
-    cut = np.clip((threshold - shift) / scale, -_FAR, _FAR)  # a cut at infinity only separates missing values
     return Trees(
         feature=np.where(leaf, -1, column).astype(np.int32),
-        threshold=np.where(leaf, 0.0, cut),
+        threshold=np.where(leaf, 0.0, cuts(column, np.where(leaf, 0.0, threshold))),
         left=np.where(leaf, -1, left).astype(np.int32),
         right=np.where(leaf, -1, right).astype(np.int32),
         value=np.where(leaf, value, 0.0),
@@ -133,17 +139,26 @@ def _copied(
     )
 
 
+def boosted_trees(learner: Any, cuts: _Cuts) -> tuple[Trees, ...]:  # noqa: ANN401
+    """Copy the trees of each class of a HistGradientBoostingClassifier, or of the second of two classes.
+
+    ``cuts`` returns the thresholds to write, given columns and thresholds of the learner. The leaves of the first tree
+    include the prior, so that sums are computed in scikit-learn's order.
+    """
+    classes = []
+    for number, prior in enumerate(np.ravel(learner._baseline_prediction).tolist()):  # noqa: SLF001 (no public way)
+        trees: list[Trees] = []
+        for stage in learner._predictors:  # noqa: SLF001
+            nodes = stage[number].nodes
+            leaf, value = nodes["is_leaf"].astype(bool), nodes["value"] + (0.0 if trees else prior)
+            tests = nodes["feature_idx"], nodes["num_threshold"]
+            trees.append(_copied(leaf, *tests, nodes["left"], nodes["right"], value, cuts))
+        classes.append(joined(trees))
+    return tuple(classes)
+
+
 def _hist_gradient_boosting(learner: Any, scaled: _Affine) -> Predictor:  # noqa: ANN401
-    prior = float(np.ravel(learner._baseline_prediction)[0])  # noqa: SLF001 (no public way to the trees)
-    trees = []
-    for number, (stage,) in enumerate(learner._predictors):  # noqa: SLF001
-        nodes = stage.nodes
-        value = nodes["value"] + (0.0 if number else prior)
-        leaf = nodes["is_leaf"].astype(bool)
-        trees.append(
-            _copied(leaf, nodes["feature_idx"], nodes["num_threshold"], nodes["left"], nodes["right"], value, scaled)
-        )
-    return TreeEnsemble(joined(trees))
+    return TreeEnsemble(*boosted_trees(learner, _unscaled(scaled)))
 
 
 #: Largest threshold.

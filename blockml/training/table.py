@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import joblib
 import numpy as np
@@ -25,7 +25,7 @@ from blockml.errors import DatasetError
 from blockml.evaluation.page_results import hash_labelled
 from blockml.extractors.matrix import page_matrix, uses_site
 from blockml.features.ancestor_words import AncestorWords, ancestor_words
-from blockml.features.page_context import BlockAmounts
+from blockml.features.page_context import BlockAmounts, PageContext
 from blockml.features.page_matrix import PageMatrix, page_context
 from blockml.model.training_hashes import PageHashes
 from blockml.page import Page
@@ -78,6 +78,11 @@ class PageRows:
         return self.policy_columns.amounts
 
     @property
+    def block_groups(self) -> tuple[NDArray[np.int32], ...]:
+        """Groups, by the name that they have in the context of a page."""
+        return self.groups
+
+    @property
     def words(self) -> NDArray[np.float64]:
         """(n_blocks,) words."""
         return self.amounts.words
@@ -95,35 +100,11 @@ class PageRows:
 
 
 class RowMatrix(PageMatrix):
-    """Features of blocks without their page, for predictors that only read features."""
+    """Features of blocks without their parsed page, for predictors that only read features, or what ``rows`` tell."""
 
-    def __init__(self, values: NDArray[np.float32]) -> None:
-        object.__setattr__(self, "values", values)
-
-
-class _StoredMatrix(RowMatrix):
-    """Features of a page from the table, without the parsed page."""
-
-    _rows: PageRows
-
-    def __init__(self, values: NDArray[np.float32], rows: PageRows) -> None:
-        super().__init__(values)
-        object.__setattr__(self, "_rows", rows)
-
-    @property
-    def amounts(self) -> BlockAmounts:
-        """Words, linked words and words of running text of each block."""
-        return self._rows.amounts
-
-    @property
-    def block_groups(self) -> tuple[NDArray[np.int32], ...]:
-        """Group number of each block, (n_blocks,), for each grouping."""
-        return self._rows.groups
-
-    @property
-    def ancestor_words(self) -> AncestorWords:
-        """Ancestor words of each block."""
-        return NO_WORDS if self._rows.ancestor_words is None else self._rows.ancestor_words
+    def __init__(self, values: NDArray[np.float32], rows: PageRows | None = None) -> None:
+        super().__init__(values, (), cast("PageContext", rows))  # with the attributes that predictors read
+        vars(self)["ancestor_words"] = rows.ancestor_words if rows and rows.ancestor_words is not None else NO_WORDS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,7 +174,7 @@ class BlockTable:
 
     def page_matrix(self, page: int) -> PageMatrix:
         """Return the features of a page for predictors."""
-        return _StoredMatrix(self.matrix[self.rows_of(page)], self.pages[page])
+        return RowMatrix(self.matrix[self.rows_of(page)], self.pages[page])
 
     def pages_with_text(self) -> list[int]:
         """List the pages whose gold is a whole text, so that extractions can be scored."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from blockml.datasets import AnyData, Dataset, open_datasets
@@ -20,7 +21,7 @@ from blockml.training.cross_validation import CrossValidation, check_protocols, 
 from blockml.training.ensemble import check_splits, fit_model
 from blockml.training.out_of_fold import fold_models
 from blockml.training.page_policy import PagePolicy
-from blockml.training.prepare import PreparedData, check_classes, prepare_data
+from blockml.training.prepare import check_classes, prepare_data, provenance
 from blockml.training.recipes import Recipe, best_recipe
 from blockml.training.recipes import recipe as named_recipe
 from blockml.training.splits import PROTOCOLS, n_groups
@@ -207,12 +208,15 @@ def train_model(
         report("block types")
         rows = select_rows(recipe.features, [*more_types, *data.labelled_types()], seed=seed)
         block_types = fit_block_types(rows, seed=seed, report=report)
+    pages = iter(table.pages)  # in the order of the data sets
     return replace(
         model,
         name=name or recipe.name,
         article=None if page_policy is None else page_policy.article,
         block_types=block_types,
-        training=_provenance(data),
+        training=tuple(
+            provenance(dataset, [page.main for page in islice(pages, len(dataset))]) for dataset in data.datasets
+        ),
         training_hashes=data.training_hashes(),
         metrics=metrics,
         notes=recipe.notes,
@@ -293,28 +297,3 @@ def _line(summary: dict[str, Any]) -> str:
     if len(means := summary.get("page_bag_f1_by_dataset", {})) > 1:
         line += " (" + ", ".join(f"{name} {value['f1']:.3f}" for name, value in means.items()) + ")"
     return line
-
-
-def _provenance(data: PreparedData) -> tuple[dict[str, Any], ...]:
-    """Build one record per data set for the model file and its card."""
-    entries, table = [], data.table
-    first = 0
-    for dataset in data.datasets:
-        last = first + len(dataset)
-        rows, pages = slice(int(table.starts[first]), int(table.starts[last])), table.pages[first:last]
-        entries.append(
-            {
-                "name": dataset.name,
-                "pages": len(dataset),
-                "flagged_pages": sum(not page.usable for page in pages),
-                "sites": len({page.site for page in pages}),
-                "blocks": rows.stop - rows.start,
-                "content_blocks": int(table.main[rows].sum()),
-                "checksum": dataset.checksum(),
-                "licence": dataset.licence,
-                "attribution": dataset.attribution,
-                **({"supplementary": True} if dataset.supplementary else {}),
-            }
-        )
-        first = last
-    return tuple(entries)

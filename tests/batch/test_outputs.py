@@ -293,6 +293,64 @@ def test_documents_never_replace_gold(tmp_path: Path) -> None:
     assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "gold"
 
 
+@pytest.mark.usefixtures("often")
+def test_the_command_replaces_no_earlier_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A complete output, an unfinished one and documents of other runs stay, unless ``--overwrite`` is given."""
+    source, out, pages = lines_file(tmp_path / "in.jsonl", 1500), tmp_path / "out.jsonl", tmp_path / "pages"
+    pages.mkdir()
+    for number in range(2):
+        (pages / f"{number}.html").write_text(f"<p>text {number}", encoding="utf-8")
+
+    def run_command(inputs: Path, output: str | Path, *more: str) -> str:
+        code = main(["predict", str(inputs), "-o", str(output), "--model", "plain", *more])
+        message = capsys.readouterr().err
+        assert code == (2 if message.startswith("blockml: ") else 0), message
+        return message
+
+    out.touch()  # an empty file, as of mktemp, is not an output
+    assert "1,500 ok" in run_command(source, out)
+    before = out.read_bytes()
+    assert "exists already; choose another output, or --overwrite replaces it" in run_command(source, out)
+    assert out.read_bytes() == before
+    with pytest.raises(Stopped):
+        run(source, out, on_result=stop_after(1))
+    unfinished = {path.name for path in parts_path(out).iterdir()}
+    assert "--resume continues it, --overwrite starts over" in run_command(source, out)
+    assert {path.name for path in parts_path(out).iterdir()} == unfinished
+    assert "of them done earlier" in run_command(source, out, "--resume")
+    assert "1,500 ok" in run_command(source, out, "--overwrite")
+    for format_, suffix in (("text", ".txt"), ("markdown", ".md")):
+        texts = tmp_path / suffix
+        assert "2 ok" in run_command(pages, f"{texts}/", "--format", format_)
+        (texts / f"1{suffix}").unlink()
+        assert f"0{suffix}: exists already; choose another folder" in run_command(pages, texts, "--format", format_)
+        assert "exists already; choose another folder" in run_command(source, texts, "--format", format_)
+        assert [path.name for path in texts.iterdir()] == [f"0{suffix}"]
+        assert "2 ok" in run_command(pages, texts, "--format", format_, "--overwrite")
+    assert main(["predict", str(pages), "--overwrite"]) == 2
+    assert "--overwrite has no effect without -o" in capsys.readouterr().err
+
+
+def test_the_command_writes_no_documents_among_its_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Texts next to their pages would be read as gold; a folder below the input is fine."""
+    (tmp_path / "a").mkdir()
+    for name in ("a/b.html", "c.html"):
+        (tmp_path / name).write_text("<p>text", encoding="utf-8")
+    before = sorted(tmp_path.rglob("*"))
+    for inputs, out, message in (
+        ([tmp_path], tmp_path, "is the folder of the input; choose another folder"),
+        ([tmp_path / "c.html"], tmp_path, "c.txt: would be next to its page; choose another folder"),
+        ([tmp_path / "a" / "b.html", tmp_path / "c.html"], tmp_path / "a", "b.txt: would be next to its page"),
+    ):
+        assert main(["predict", *map(str, inputs), "-o", str(out), "--model", "plain"]) == 2
+        assert message in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+    assert main(["predict", str(tmp_path), "-o", str(tmp_path / "texts"), "--model", "plain"]) == 0
+    assert main(["predict", str(tmp_path), "-o", str(tmp_path), "--model", "plain", "--overwrite"]) == 0
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.txt")}
+    assert found == {"texts/a/b.txt", "texts/c.txt", "a/b.txt", "c.txt"}
+
+
 def test_a_run_that_cannot_start_leaves_nothing_behind(tmp_path: Path) -> None:
     """A missing column is noticed when the file is opened, before anything is written."""
     pq.write_table(pa.table({"content": ["<p>x"]}), tmp_path / "in.parquet")
@@ -350,7 +408,9 @@ def test_a_fifo_is_written_to(tmp_path: Path) -> None:
     assert fifo.is_fifo()
     target.write_text("old", encoding="utf-8")
     link.symlink_to(target)
-    assert main(["predict", str(source), "--model", "plain", "-o", str(link), "--quiet"]) == 0
+    assert main(["predict", str(source), "--model", "plain", "-o", str(link), "--quiet"]) == 2
+    assert target.read_text(encoding="utf-8") == "old"
+    assert main(["predict", str(source), "--model", "plain", "-o", str(link), "--quiet", "--overwrite"]) == 0
     assert link.is_symlink()
     assert len(records(target)) == 3
     assert main(["predict", str(source), "-o", str(fifo), "--resume"]) == 2

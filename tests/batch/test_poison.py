@@ -123,6 +123,6 @@ def test_pages_that_can_not_be_read_have_a_name(tmp_path: Path) -> None:
     assert list(names) == ["1"]
     assert left is not None
     assert [item.id for item in left.items(Reading())] == ["2"]
-    lines = LineBlock("a.jsonl", 7, ((b"{}", 2),) * 3, 6, RecordFields())
+    lines = LineBlock("a.jsonl", 7, ((b"{}", 2),) * 3, RecordFields())
     assert lines.unread(1, 0) == (["a.jsonl:8", "a.jsonl:9"], None)
-    assert Items("x", (Item("a"), Item("b")), 0).unread(1, 0) == (["b"], None)
+    assert Items((Item("a"), Item("b"))).unread(1, 0) == (["b"], None)

@@ -88,7 +88,7 @@ def test_a_second_run_is_refused_and_the_first_completes(
     assert sorted(file.name for file in folder.iterdir() if file.name.startswith((".", "out", "doc"))) == [
         name.rstrip("/")
     ]
-    assert main(command(name)) == 0  # an undisturbed run
+    assert main(command(name, "--overwrite")) == 0  # an undisturbed run
     assert contents(folder / name) == made
 
 
@@ -102,7 +102,11 @@ def test_the_run_after_a_kill_resumes(folder: Path, name: str, capsys: pytest.Ca
         (folder / "hold").unlink()
         assert main(command(name, "--resume")) == 0
     made = contents(folder / name)
-    assert main(command(name)) == 0
+    capsys.readouterr()
+    assert main(command(name)) == 2
+    assert "exists already; " in capsys.readouterr().err
+    assert contents(folder / name) == made
+    assert main(command(name, "--overwrite")) == 0
     assert contents(folder / name) == made
     assert not [file for file in folder.iterdir() if file.name.endswith((".lock", ".part", ".parts"))]
     assert "700 pages" in capsys.readouterr().err

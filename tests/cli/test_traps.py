@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,37 @@ def test_an_archive_is_not_a_page(name: str, tmp_path: Path, capsys: pytest.Capt
         "undecodable",
         ("not HTML (looks like a WARC archive of many pages)",),
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("in.zip", "is a ZIP archive of many pages; give one page, or extract all with 'blockml predict "),
+        ("in.tar", "is a tar archive of many pages"),
+        ("in.tar.gz", "is a tar archive of many pages"),
+        ("in.tgz", "is a tar archive of many pages"),
+        ("in.data", "is a ZIP archive of many pages"),
+        ("in.arc", "is an ARC archive of many pages"),
+    ],
+)
+@pytest.mark.parametrize("command", [["extract"], ["view", "-o", "view.html"]], ids=lambda command: command[0])
+def test_archives_are_for_predict(
+    command: list[str], name: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error for an archive names the command that reads it, whatever its name and compression are."""
+    path = tmp_path / name
+    if name in ("in.zip", "in.data"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(PAGE, "a.html")
+    elif name == "in.arc":
+        path.write_bytes(b"filedesc://in.arc 0.0.0.0 20260101000000 text/plain 9\n1 0 blockml\n")
+    else:
+        with tarfile.open(path, "w:" if name.endswith(".tar") else "w:gz") as archive:
+            archive.add(PAGE, "a.html")
+    assert main([*command, str(path)]) == 3
+    message = capsys.readouterr().err
+    assert words in message
+    assert f"'blockml predict {path} -o OUT'" in message
 
 
 def test_a_url_that_is_not_unicode(tmp_path: Path) -> None:
@@ -123,6 +156,7 @@ def test_options_without_effect_are_refused(
         (["extract", "none", "--max-bytes", "100000000000000000000"], "blockml: --max-bytes must be an integer from"),
         (["predict", PAGE, "--max-bytes", "2147483648"], "--max-bytes must be an integer from 1 to 2147483647"),
         (["predict", PAGE, "--max-memory", "100000000000000"], "guard.memory must be above 0 and at most"),
+        (["predict", PAGE, "--max-memory", "31"], "--max-memory must be at least 32 MB, which most pages need, got 31"),
         (["predict", PAGE, "--timeout", "1e300"], "guard.seconds must be above 0 and at most 1000000000, got 1e+300"),
     ],
 )
@@ -215,7 +249,9 @@ def test_seeds_have_a_range(command: str, seed: str, capsys: pytest.CaptureFixtu
     assert "must be an integer from 0 to 4294967295" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("limits", [{"seconds": 0}, {"seconds": float("nan")}, {"seconds": "9"}, {"memory": 1.5}])
+@pytest.mark.parametrize(
+    "limits", [{"seconds": 0}, {"seconds": float("nan")}, {"seconds": "9"}, {"memory": 1.5}, {"memory": (32 << 20) - 1}]
+)
 def test_guards_are_checked(limits: dict[str, Any]) -> None:
     """Limits that would stop all pages, or none, are refused."""
     with pytest.raises(UsageError, match=r"guard\.(seconds|memory) must be"):

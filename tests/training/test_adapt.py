@@ -78,12 +78,29 @@ def test_adaptation_helps_on_other_pages(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_adaptation_is_refused_where_it_cannot_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Pages on which the model is right give no file, but a reason and exit code 1."""
+    """Pages on which the model is right give no file, but a reason and exit code 1; more labels would not help."""
     site(tmp_path / "mine", range(5), odd=False)
     output = tmp_path / "adapted.blockml"
     assert main(["train", "--base", "default", "--dataset", str(tmp_path / "mine"), "-o", str(output)]) == 1
-    assert "no model written" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "no model written: default is already right about these pages" in err
+    assert "label more" not in err
     assert not output.exists()
+
+
+def test_labels_that_do_not_help_are_told_from_a_model_that_is_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model that is wrong, but on too few pages with a pattern, has the advice to label more."""
+    site(tmp_path / "mine", range(5), odd=False)
+    for number in range(3):
+        place = tmp_path / "mine" / f"p{number}" / "labels.jsonl"
+        rows = [json.loads(line) for line in place.read_text().splitlines()]
+        rows[number + 2]["label"] = "other"  # of one paragraph, another one on each page
+        place.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    output = tmp_path / "adapted.blockml"
+    assert main(["train", "--base", "default", "--dataset", str(tmp_path / "mine"), "-o", str(output)]) == 1
+    assert "adapting default to these pages would not help; label more, or keep it" in capsys.readouterr().err
 
 
 def test_labels_without_a_pattern_are_refused(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def extract_files(session: SparkSession, inputs: Inputs, extractor: BatchExtract
 
 def _row_of(file: InputFile) -> tuple[str, str, str, bytes | None]:
     """Return absolute path, id and site of a file, and its page if it belongs to a data set."""
-    page, path = file.page(), file.path.absolute()
+    page, path = file.item(), file.path.absolute()
     if file.labelled is None:
         return os.fspath(path), page.id, page.site, None
     labelled = replace(file.labelled, path=path, gold=None)

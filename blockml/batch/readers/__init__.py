@@ -29,7 +29,7 @@ from blockml.archives.kinds import (
     read_in_folders,
     split_compression,
 )
-from blockml.batch.readers.page_files import PageFile, file_size, labelled_page, page_file, page_units
+from blockml.batch.readers.page_files import file_item, file_size, file_units, labelled_item
 from blockml.batch.readers.web_archives import WarcRange, without_overlap
 from blockml.batch.readers.work_units import MANIFEST, PARTS_SUFFIX, Item, Items, Reading, RecordFields, Unit, in_units
 from blockml.errors import DatasetError, InputError, UsageError
@@ -72,13 +72,13 @@ class InputFile:
     #: Id and site of its page, if it is read under another path than the one that was given.
     named: tuple[str, str] | None = None
 
-    def page(self) -> PageFile:
-        """Describe the file as a page."""
+    def item(self) -> Item:
+        """Return the page of the file, not read yet."""
         if self.labelled is not None:
-            return labelled_page(self.labelled)
+            return labelled_item(self.labelled)
         if self.named is not None:
-            return PageFile(os.fspath(self.path), *self.named, file_size(self.path))
-        return page_file(self.path, self.top, self.base)
+            return Item(self.named[0], self.path, site=self.named[1])
+        return file_item(self.path, self.top, self.base)
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ class Inputs:
 
     def add_addresses(self, addresses: PageAddresses) -> None:
         """Use addresses for the page files; raises UsageError if none of the first files has one."""
-        pages = ((file.path, file.page().id) for file in self.files() if _kind(file) is None)
+        pages = ((file.path, file.item().id) for file in self.files() if _kind(file) is None)
         addresses.check((os.fspath(path), page_id) for path, page_id in pages)
         self.addresses = addresses
 
@@ -135,7 +135,7 @@ class Inputs:
     def units(self, reading: Reading) -> Iterator[Unit]:
         """Split the files into units. Records that the parent process reads itself are counted in ``reading``."""
 
-        def plain_pages() -> Iterator[PageFile]:
+        def plain_pages() -> Iterator[Item]:
             """Yield page files up to the next file of another kind, which is left in ``other``."""
             for found in files:
                 if (units := self._units_of(found, reading)) is not None:
@@ -147,7 +147,7 @@ class Inputs:
         self.n_without_address = 0
         other: list[Iterator[Unit]] = []
         while True:
-            yield from page_units(plain_pages())
+            yield from file_units(plain_pages())
             if not other:
                 return
             yield from other.pop()
@@ -155,14 +155,14 @@ class Inputs:
     def items_of(self, file: InputFile, reading: Reading) -> Iterator[Item]:
         """Yield the pages of one of the files, as :func:`read_items` yields them."""
         units = self._units_of(file, reading)
-        yield from _items(page_units(iter([self._page(file)])) if units is None else units, reading)
+        yield from _items(file_units(iter([self._page(file)])) if units is None else units, reading)
 
-    def _page(self, file: InputFile) -> PageFile:
-        """Describe a page file, with its address and site if addresses are given."""
-        page = file.page()
+    def _page(self, file: InputFile) -> Item:
+        """Return the page of a file, with its address and site if addresses are given."""
+        page = file.item()
         if self.addresses is None:
             return page
-        url = self.addresses.of(page.path, page.id)
+        url = self.addresses.of(os.fspath(file.path), page.id)
         self.n_without_address += url is None
         return page if url is None else replace(page, url=url, site=split_host(url)[0] or page.site)
 
@@ -179,7 +179,7 @@ class Inputs:
                 raise InputError(kind.refused)
             yield from _reader(kind.reader)(path, self.fields, reading)
         except (OSError, DatasetError) as error:
-            yield Items(name, (Item(name, error=f"cannot read the file ({error})"),), 0)
+            yield Items((Item(name, error=f"cannot read the file ({error})"),))
 
 
 def find_inputs(
@@ -365,9 +365,9 @@ def _stdin_units(fields: RecordFields, reading: Reading) -> Iterator[Unit]:
             yield from _reader(kind.piped)("stdin", stream, fields, reading)
         else:
             page = stream.read(reading.limit)
-            yield Items("stdin", (Item("stdin", html=page),), len(page))
+            yield Items((Item("stdin", html=page),))
     except DAMAGED as error:
-        yield Items("stdin", (Item("stdin", error=f"cannot read the file ({error})"),), 0)
+        yield Items((Item("stdin", error=f"cannot read the file ({error})"),))
 
 
 def describe_inputs(inputs: Inputs) -> Iterable[str]:

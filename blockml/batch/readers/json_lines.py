@@ -43,19 +43,9 @@ class LineRange:
     fields: RecordFields
 
     @property
-    def name(self) -> str:
-        """File and offset."""
-        return f"{self.path.name}@{self.start}"
-
-    @property
-    def size(self) -> int:
-        """Length in bytes."""
-        return self.end - self.start
-
-    @property
     def stored(self) -> int:
         """Length in bytes."""
-        return self.size
+        return self.end - self.start
 
     def items(self, reading: Reading) -> Iterator[Item]:
         """Yield the pages of the lines."""
@@ -64,8 +54,8 @@ class LineRange:
             with self.path.open("rb") as file:
                 file.seek(self.start)
                 stream: BinaryIO = file
-                if self.size <= _AT_ONCE:  # faster than line by line
-                    stream = io.BytesIO(file.read(self.size))
+                if self.stored <= _AT_ONCE:  # faster than line by line
+                    stream = io.BytesIO(file.read(self.stored))
                 for number, (line, length) in enumerate(bounded_lines(stream, _line_limit(reading)), self.first):
                     if item := page_of(line, length, f"{name}:{number}", self.fields):
                         yield item
@@ -76,8 +66,8 @@ class LineRange:
             yield Item(f"{name}:{number}", error=f"cannot read the rest of the file ({error})")
 
     def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], None]:  # noqa: ARG002 (the protocol's signature)
-        """Return the name of the range, whose lines are not known."""
-        return [self.name], None
+        """Return a name of the range, whose lines are not known."""
+        return [f"{self.path.name}@{self.start}"], None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +77,9 @@ class LineBlock:
     source: str
     first: int
     lines: tuple[tuple[bytes, int], ...]  #: Each line with its full length in bytes.
-    size: int
     fields: RecordFields
     error: str | None = None  #: Reason why reading ended after these lines.
     stored: int = 0
-
-    @property
-    def name(self) -> str:
-        """File and number of the first line."""
-        return f"{self.source}:{self.first}"
 
     def items(self, reading: Reading) -> Iterator[Item]:  # noqa: ARG002 (the protocol's signature)
         """Yield the pages of the lines."""
@@ -156,12 +140,12 @@ def piped_lines(source: str, stream: BinaryIO, fields: RecordFields, reading: Re
                 lines.append((line, length))
                 size += len(line)
                 if size >= UNIT_BYTES or len(lines) == UNIT_PAGES:
-                    yield LineBlock(source, first, tuple(lines), size, fields)
+                    yield LineBlock(source, first, tuple(lines), fields)
                     first, lines, size = first + len(lines), [], 0
         except DAMAGED as damage:
             error = f"cannot read {'a part' if goes_on(stream) else 'the rest'} of the file ({damage})"
         if lines or error:
-            yield LineBlock(source, first, tuple(lines), size, fields, error)
+            yield LineBlock(source, first, tuple(lines), fields, error)
         if error is None or not goes_on(stream):
             return
         first, lines, size = first + len(lines) + 1, [], 0

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
 from blockml.archives.bundles import Files, tar_members, zip_members
 from blockml.archives.compression import DAMAGED, compression_of, open_decompressed
 from blockml.archives.kinds import is_page_of_folder, name_text, page_stem, split_compression
-from blockml.batch.readers.work_units import Item, Items, Reading, RecordFields, in_groups, in_units, printable
-from blockml.errors import BlockmlError, InputError
+from blockml.batch.readers.work_units import Item, Items, Reading, RecordFields, in_units, printable
+from blockml.errors import InputError
 
 if TYPE_CHECKING:
     from blockml.datasets.labelled import LabelledPage
 
 __all__ = [
-    "PageFile",
-    "PageFiles",
+    "file_item",
     "file_size",
-    "labelled_page",
-    "page_file",
-    "page_units",
+    "file_units",
+    "labelled_item",
     "piped_tar",
     "site_folder",
     "tar_units",
@@ -31,87 +27,38 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class PageFile:
-    """A page file with the id and site derived from its path."""
-
-    path: str
-    id: str
-    site: str
-    size: int
-    labelled: LabelledPage | None = None  #: The page, if it belongs to a data set.
-    url: str | None = None  #: Its address, if a table of addresses has one.
-
-    def item(self) -> Item:
-        """Return the page, to be read later, or read now if its data set has its own way of reading it."""
-        if (page := self.labelled) is None:
-            return Item(self.id, path=Path(self.path), url=self.url, site=self.site)
-        url = self.url or page.url
-        try:
-            html = page.load()[0] if page.reader else None
-        except BlockmlError as error:
-            return Item(self.id, url=url, site=self.site, error=str(error))
-        path = None if page.reader else page.path
-        return Item(self.id, path, html, url, page.charset, self.site)
+def labelled_item(page: LabelledPage) -> Item:
+    """Return a page of a data set, with its id, URL and site."""
+    own = page if page.reader else None
+    return Item(printable(page.id), page.path, None, page.url, page.charset, page.site, labelled=own)
 
 
-@dataclass(frozen=True, slots=True)
-class PageFiles:
-    """Page files, to be opened by the worker."""
-
-    name: str
-    files: tuple[PageFile, ...]
-    size: int
-
-    @property
-    def stored(self) -> int:
-        """Bytes of the files."""
-        return self.size
-
-    def items(self, reading: Reading) -> Iterator[Item]:  # noqa: ARG002 (the protocol's signature)
-        """Yield the pages, not read yet."""
-        for file in self.files:
-            yield file.item()
-
-    def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], PageFiles | None]:  # noqa: ARG002 (as above)
-        """Return the id of the file that was read, and the files after it."""
-        rest = self.files[n_done + 1 :]
-        left = PageFiles(rest[0].path, rest, sum(file.size for file in rest)) if rest else None
-        return [file.id for file in self.files[n_done : n_done + 1]], left
-
-
-def labelled_page(page: LabelledPage) -> PageFile:
-    """Describe a page of a data set, with its id, URL and site."""
-    return PageFile(os.fspath(page.path), printable(page.id), page.site, file_size(page.path), page)
-
-
-def page_file(path: Path, top: Path, base: Path) -> PageFile:
-    """Describe a page file.
+def file_item(path: Path, top: Path, base: Path) -> Item:
+    """Return the page of a file.
 
     The id is the path below ``base`` without suffix, so it does not depend on other files. The site is the subfolder of
     ``top`` that contains the file, or ``top`` if every page is in its own folder; if ``top`` is the empty path, it is
     the file's folder.
     """
     name = name_text((path.relative_to(base) if path.is_relative_to(base) else path).as_posix())
-    return PageFile(os.fspath(path), page_stem(name) or name, name_text(site_folder(path, top)), file_size(path))
+    return Item(page_stem(name) or name, path, site=name_text(site_folder(path, top)))
 
 
-def file_size(path: Path) -> int:
+def file_size(path: Path | None) -> int:
     """Return the bytes of a file; 0 for standard input, and for a missing file, which is reported when it is read."""
     try:
-        return path.stat().st_size
+        return path.stat().st_size if path else 0
     except OSError:
         return 0
 
 
-def page_units(files: Iterator[PageFile]) -> Iterator[PageFiles]:
+def file_units(items: Iterator[Item]) -> Iterator[Items]:
     """Group page files into units by their size."""
-    for group, size in in_groups(files, lambda file: file.size):
-        yield PageFiles(group[0].path, group, size)
+    return in_units(items, lambda item: file_size(item.path))
 
 
 def site_folder(path: Path, top: Path) -> Path:
-    """Return the folder of the site of a page file; see :func:`page_file`."""
+    """Return the folder of the site of a page file; see :func:`file_item`."""
     below = path.relative_to(top).parts if top.parts and path.is_relative_to(top) else ()
     if len(below) == 2 and is_page_of_folder(path.name):
         return top
@@ -129,7 +76,7 @@ def zip_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[It
     """
     if compression_of(path):
         raise InputError("a ZIP archive that is compressed once more can't be read")
-    return in_units(path.name, _bundled_items(name_text(path.name), zip_members(path), reading))
+    return in_units(_bundled_items(name_text(path.name), zip_members(path), reading))
 
 
 def tar_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[Items]:
@@ -140,7 +87,7 @@ def tar_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[It
 
 def piped_tar(name: str, stream: BinaryIO, fields: RecordFields, reading: Reading) -> Iterator[Items]:  # noqa: ARG001
     """Read a tar archive that comes through a pipe."""
-    return in_units(name, _bundled_items(name, tar_members(stream), reading))
+    return in_units(_bundled_items(name, tar_members(stream), reading))
 
 
 def _bundled_items(name: str, members: Files, reading: Reading) -> Iterator[Item]:

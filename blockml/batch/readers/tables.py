@@ -45,7 +45,7 @@ def table_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[
         columns = page_columns(list(first), named, path)
     except DatasetError as error:  # the caller can name the column
         raise UsageError(str(error)) from error
-    yield from in_units(path.name, _items(path, chain([first], rows), columns, reading.limit))
+    yield from in_units(_items(path, chain([first], rows), columns, reading.limit))
 
 
 def _items(path: Path, rows: Iterator[TableRow], columns: Mapping[str, str], limit: int) -> Iterator[Item]:
@@ -99,11 +99,6 @@ class RowGroup:
     n_rows: int
     stored: int = 0
 
-    @property
-    def name(self) -> str:
-        """File and number of the row group."""
-        return f"{self.path.name}, row group {self.group}"
-
     def items(self, reading: Reading) -> Iterator[Item]:
         """Yield the pages of the rows."""
         return _rows(self.path, (self.group,), self.first, self.fields, reading.limit)
@@ -134,7 +129,7 @@ def parquet_units(path: Path, fields: RecordFields, reading: Reading) -> Iterato
         if (size := group.total_byte_size) <= _MAX_GROUP_BYTES:
             yield RowGroup(path, number, first, size, fields, group.num_rows, int(share * size))
         else:
-            yield from in_units(path.name, _rows(path, (number,), first, fields, reading.limit, at_once=1))
+            yield from in_units(_rows(path, (number,), first, fields, reading.limit, at_once=1))
         first += group.num_rows
 
 

@@ -35,16 +35,6 @@ class WarcRange:
     zipped: bool
 
     @property
-    def name(self) -> str:
-        """File and offset."""
-        return f"{self.path.name}@{self.start}"
-
-    @property
-    def size(self) -> int:
-        """Uncompressed length in bytes, estimated from the compressed length."""
-        return self.stored * (_COMPRESSION if self.zipped else 1)
-
-    @property
     def stored(self) -> int:
         """Length in bytes of the file."""
         return self.end - self.start
@@ -100,12 +90,12 @@ def warc_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[U
 
 def piped_warc(name: str, stream: BinaryIO, fields: RecordFields, reading: Reading) -> Iterator[Items]:  # noqa: ARG001
     """Read the pages of a WARC file that comes through a pipe."""
-    return in_units(name, _pages(name, piped_captures(stream, reading.limit), reading))
+    return in_units(_pages(name, piped_captures(stream, reading.limit), reading))
 
 
 def arc_units(path: Path, fields: RecordFields, reading: Reading) -> Iterator[Items]:  # noqa: ARG001 (of all readers)
     """Read the pages of an ARC file, compressed or not; see :func:`in_units`."""
-    return in_units(path.name, _pages(name_text(path.name), arc_captures(path, reading.limit), reading))
+    return in_units(_pages(name_text(path.name), arc_captures(path, reading.limit), reading))
 
 
 def _pages(name: str, captures: Iterable[Capture], reading: Reading) -> Iterator[Item]:

@@ -7,29 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 from blockml.archives.compression import read_file
 from blockml.archives.http import decoded_body
 from blockml.archives.kinds import without_signature
-from blockml.errors import InputError
+from blockml.errors import BlockmlError, InputError
 from blockml.parsing import Limits
 
-__all__ = [
-    "MANIFEST",
-    "PARTS_SUFFIX",
-    "Item",
-    "Items",
-    "Reading",
-    "RecordFields",
-    "Unit",
-    "in_groups",
-    "in_units",
-    "printable",
-]
+if TYPE_CHECKING:
+    from blockml.datasets.labelled import LabelledPage
 
+__all__ = ["MANIFEST", "PARTS_SUFFIX", "Item", "Items", "Reading", "RecordFields", "Unit", "in_units", "printable"]
 
-T = TypeVar("T")
 
 #: Bytes of pages in a unit: about ten pages of average size, enough to hide the cost of its messages (.3 to .5 ms).
 UNIT_BYTES = 2 << 20
@@ -66,14 +56,6 @@ class Unit(Protocol):
     """A piece of the input. It is picklable, and reading it twice gives the same pages."""
 
     @property
-    def name(self) -> str:
-        """Name for messages."""
-
-    @property
-    def size(self) -> int:
-        """Bytes of the input, uncompressed (estimated for compressed files)."""
-
-    @property
     def stored(self) -> int:
         """Bytes of the input file that it covers; 0 if unknown."""
 
@@ -91,40 +73,33 @@ class Unit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Pages read by the parent process."""
+    """Pages that the parent process has read, or has found as files."""
 
-    name: str
     pages: tuple[Item, ...]
-    size: int
     stored: int = 0
 
     def items(self, reading: Reading) -> Iterator[Item]:  # noqa: ARG002 (the protocol's signature)
-        """Return the pages."""
-        return iter(self.pages)
+        """Yield the pages; files are not read yet."""
+        return (page.opened() for page in self.pages)
 
     def unread(self, n_done: int, offset: int) -> tuple[Iterable[str], Unit | None]:  # noqa: ARG002 (as above)
-        """Return the ids of the remaining pages."""
-        return [page.id for page in self.pages[n_done:]], None
+        """Return the id of the page that was read, and the pages after it."""
+        rest = self.pages[n_done + 1 :]
+        return [page.id for page in self.pages[n_done : n_done + 1]], replace(self, pages=rest) if rest else None
 
 
-def in_groups(pages: Iterable[T], size_of: Callable[[T], int]) -> Iterator[tuple[tuple[T, ...], int]]:
-    """Group pages by their size, for units; yield the pages and the size of each group."""
-    group: list[T] = []
+def in_units(items: Iterable[Item], file_size: Callable[[Item], int] | None = None) -> Iterator[Items]:
+    """Group pages into units by their size: that of the text that they hold, or of their files, which are the input."""
+    group: list[Item] = []
     size = 0
-    for page in pages:
-        group.append(page)
-        size += size_of(page)
+    for item in items:
+        group.append(item)
+        size += file_size(item) if file_size else len(item.html) if isinstance(item.html, Sized) else 0
         if size >= UNIT_BYTES or len(group) == UNIT_PAGES:
-            yield tuple(group), size
+            yield Items(tuple(group), size if file_size else 0)
             group, size = [], 0
     if group:
-        yield tuple(group), size
-
-
-def in_units(name: str, items: Iterable[Item]) -> Iterator[Items]:
-    """Group pages into units by their size."""
-    for group, size in in_groups(items, lambda item: len(item.html) if isinstance(item.html, Sized) else 0):
-        yield Items(name, group, size)
+        yield Items(tuple(group), size if file_size else 0)
 
 
 def printable(text: str) -> str:
@@ -154,6 +129,16 @@ class Item:
     truncated: str | None = None  #: Reason why the page is incomplete; gives a warning and the status ``truncated``.
     #: Codings of ``html``, which is the body of a response as sent, in the order in which they are undone.
     codings: tuple[str, ...] = ()
+    labelled: LabelledPage | None = None  #: The page, if it is in a data set that has its own way of reading pages.
+
+    def opened(self) -> Item:
+        """Return the item with its page read now, if its data set has its own way of reading pages."""
+        if self.labelled is None:
+            return self
+        try:
+            return replace(self, labelled=None, path=None, html=self.labelled.load()[0])
+        except BlockmlError as error:
+            return replace(self, labelled=None, path=None, error=str(error))
 
     def decoded(self, limit: int = -1) -> Item:
         """Return the item without codings, with at most ``limit`` bytes; ``error`` tells if the body is damaged."""

@@ -156,7 +156,7 @@ def run_pages(
     )
     site_pages = _site_pages(pages) if system.uses_site else {}
     tasks = (_Task(page.id, page=_without_gold(page), site_pages=site_pages.get(page.id, ())) for page in pages)
-    units = (Items(task.id, (task,), 0) for task in tasks)
+    units = (Items((task,)) for task in tasks)
     try:
         with WorkerPool(setup, jobs) as pool:
             for result in pool.run(units):
