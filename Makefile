@@ -59,7 +59,7 @@ demo: $(VENV)/.installed
 	@echo "== the same with the released model, as Markdown"
 	$(BIN)/blockml extract data/sites/harbour-courier/courier-article-03/page.html --format markdown
 	@echo "== extract all pages in batch"
-	$(BIN)/blockml predict data/sites data/pages -o $(OUT)/predictions.jsonl --jobs $(JOBS)
+	$(BIN)/blockml predict data/sites data/pages -o $(OUT)/predictions.jsonl --overwrite --jobs $(JOBS)
 	@echo "== scores: the demo model has seen these pages, the released models have not"
 	$(BIN)/blockml compare $(OUT)/demo.blockml default stacking plain dccb dsc lqf majority \
 	  --dataset data/sites -o $(OUT)/demo-comparison --jobs $(JOBS)
