@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.document.code import CODE, code_language, code_lines, line_starts, listings
+from blockml.document.code import CODE, code_language, code_lines, line_numbers, line_starts, listings
 from blockml.document.inline import LINE, LINK, MARK_STARTS, REFERENCE, InlineContent, Start, Token, normalised
 from blockml.document.lists import ListPart, Lists, grouped
 from blockml.document.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
@@ -177,7 +177,7 @@ class _Builder:
         self.start, stop = content_span(page.nodes, page.blocks.parent[rows], list(self.pictures))
         self.order, self.breaks = self._order(self.start, stop)
         self.separators = node_separators(page, rows, self.shown)
-        self.texts = _normalised(page, rows)
+        self.indents = _verse_indents(page, rows)
         self.spaces = kept_spaces(page.nodes)
         self.content = InlineContent(has_tex=Lazy(lambda: writes_dollars(page)))
         self.first = self.last = -1  # blocks of the page in the open paragraph
@@ -189,7 +189,7 @@ class _Builder:
         self.authors = {row for post in posts for row in post.header if self.blocks.texts[row] == post.author}
         self.has_inputs = "input" in page.nodes.names
         self.heading = 0
-        self.line_starts = Lazy(lambda: frozenset(line_starts(page.nodes)))
+        self.line_marks = Lazy(lambda: (frozenset(line_starts(page.nodes)), line_numbers(page.nodes)))
         #: Builders of elements whose content is not walked over; copies of formulas are not shown.
         self.whole: dict[int, Callable[[int], object]] = {
             **dict.fromkeys(np.flatnonzero(page.nodes.named(CODE) & self.shown).tolist(), self._code),
@@ -220,16 +220,17 @@ class _Builder:
 
     def build(self) -> Document:  # noqa: PLR0912 (one loop over nodes, without calls where texts are plain)
         """Walk over the nodes and return the document."""
-        nodes, order = self.nodes, self.order
-        names, raw, texts, separators = nodes.names, nodes.texts, self.texts, self.separators
+        nodes, blocks, order = self.nodes, self.blocks, self.order
+        names, raw, texts, separators, indents = nodes.names, nodes.texts, blocks.texts, self.separators, self.indents
         whole, self.whole = self.whole, {}  # its functions refer to this builder, which is then freed at once
         content, spaces, skipped = self.content, self.spaces, 0
         open_ends: list[int] = []
         closers: list[Callable[[], object]] = []
         ends = nodes.end[order]
-        rows = self.blocks.node.searchsorted(order, side="right") - 1  # of texts
-        columns = [column.tolist() for column in (order, nodes.tag[order], ends, self.breaks, rows)]
-        for node, tag, end, breaks, row in zip(*columns, strict=True):
+        rows = blocks.node.searchsorted(order, side="right") - 1  # of texts
+        are_blocks = (blocks.node[rows] == order) & (blocks.last_node[rows] == order)
+        columns = [column.tolist() for column in (order, nodes.tag[order], ends, self.breaks, rows, are_blocks)]
+        for node, tag, end, breaks, row, is_block in zip(*columns, strict=True):
             if node < skipped:
                 continue
             while open_ends and open_ends[-1] <= node:
@@ -243,7 +244,14 @@ class _Builder:
                 if self.first < 0:
                     self.first = row
                 self.last = row
-                text = texts.get(node) or _with_single_spaces(raw[node])
+                if is_block:
+                    text, own = texts[row], raw[node]
+                    if len(text) != len(own):
+                        text = f"{' ' * own[0].isspace()}{text}{' ' * own[-1].isspace()}"
+                    if node in indents:
+                        text = indents[node] + text.lstrip()
+                else:
+                    text = _with_single_spaces(raw[node])
                 if spaces is not None or "\\[" in text:
                     self._text(node, text)
                 else:
@@ -601,7 +609,7 @@ class _Builder:
     def _code(self, node: int) -> None:
         """Add a listing; within headings, its lines as inline code."""
         self._flush()
-        lines = code_lines(self.nodes, node, self.shown, self.line_starts.value)
+        lines = code_lines(self.nodes, node, self.shown, *self.line_marks.value)
         if not lines:
             return
         rows = self._rows_within(node)
@@ -644,21 +652,11 @@ def _span(attributes: Mapping[str, str], name: str) -> int:
     return min(int(value), _MAX_SPAN) or 1 if value.isascii() and value.isdecimal() and len(value) < 6 else 1
 
 
-def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
-    """Return the texts of kept blocks that have one node, by node, with white space at their ends as one space."""
-    blocks, raw = page.blocks, page.nodes.texts
-    single = rows[blocks.node[rows] == blocks.last_node[rows]].tolist()
-    nodes = blocks.node[single].tolist()
-    found = dict(zip(nodes, [blocks.texts[row] for row in single], strict=True))
-    for node, text in found.items():
-        own = raw[node]
-        if len(text) != len(own):
-            found[node] = f"{' ' * own[0].isspace()}{text}{' ' * own[-1].isspace()}"
-    followers = np.array(nodes, dtype=np.intp)
-    for place in verses(page.nodes, followers).tolist():
-        if indent := verse_indent(raw[nodes[place]]):
-            found[nodes[place]] = NO_BREAK * len(indent) + found[nodes[place]].lstrip()
-    return found
+def _verse_indents(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
+    """Return the indents of verses among the first texts of the kept blocks, by node."""
+    first, raw = page.blocks.node[rows], page.nodes.texts
+    nodes = first[verses(page.nodes, first)].tolist()
+    return {node: NO_BREAK * len(indent) for node in nodes if (indent := verse_indent(raw[node]))}
 
 
 def _with_single_spaces(text: str) -> str:

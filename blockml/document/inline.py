@@ -110,6 +110,10 @@ class InlineContent:
         Open marks continue in the next paragraph; a link does only if it has no text yet.
         """
         tokens, opened = self.tokens, self.opened
+        if len(tokens) == 1 and isinstance(text := tokens[0], str) and "\\" not in text and "$" not in text:
+            self.tokens = []  # most paragraphs are plain text
+            text = text.strip(" \n")
+            return (text,) if text else ()
         if len(tokens) == len(opened):  # all are starts, which go on
             return ()
         self.tokens = []
@@ -156,11 +160,6 @@ def normalised(tokens: Sequence[Token], *, heading: bool = False, has_tex: Lazy[
         if isinstance(token, str) and ("\\" in token or "$" in token):
             tokens = _with_formulas(tokens, has_tex)
             break
-    if len(tokens) == 1 and isinstance(only := tokens[0], str):  # most paragraphs
-        text = only.strip(" \n")
-        return (text,) if text else ()
-    if len(tokens) == 1 and isinstance(only, Picture):
-        return (only,)
     form = _NormalForm(heading=heading)
     form.read(tokens)
     return form.result()
