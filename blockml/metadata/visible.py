@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.metadata.dates import dates_in, iso_date
+from blockml.metadata.dates import DIGITS, dates_in, iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text
 from blockml.metadata.names import byline_in, byline_names, bylines, first_names, person_names, starts_byline, unjoined
 from blockml.page import Nodes, Page, Separator
@@ -96,7 +96,9 @@ _CLOCK = re.compile(r"[\s\d:：日일時时분시分秒()（）]*")
 #: A year, or numbers with points, in a line that may have a date, starting with a set of characters, which is searched
 #: fastest; maximum words of a line that only labels a date.
 _MAYBE_DATE, _MAX_LABEL = (
-    re.compile(r"[\d元](?:(?:(?<=1)9|(?<=2)[05])\d\d|(?<![0-9元])\d{3}|(?<!元)(?:[./]\s?\d\d?[./]|\s?年)|(?<=元)年)"),
+    re.compile(
+        rf"[{DIGITS}元](?:(?:(?<=1)9|(?<=2)[05])\d\d|(?<![0-9元])\d{{3}}|(?<!元)(?:[./]\s?\d\d?[./]|\s?年)|(?<=元)年)"
+    ),
     4,
 )
 #: A label with a colon at the start of a byline.
