@@ -274,11 +274,13 @@ class _Builder:
 
     def _declared(self) -> tuple[str, str]:
         """Return the language and direction that the elements around the content declare."""
-        attributes = self.nodes.attributes
-        around = [self.start - 1, *self.nodes.ancestors(self.start - 1)] if self.start else []
-        language = next((value for node in around if (value := attributes[node].get("lang"))), "")
-        direction = next((value.lower() for node in around if (value := attributes[node].get("dir"))), "ltr")
-        return language, direction if direction in ("rtl", "auto") else "ltr"
+        nodes = self.nodes
+        around = [self.start - 1, *nodes.ancestors(self.start - 1)] if self.start else []
+        held = [attributes for node in around if (attributes := nodes.attributes[node])]
+        language, direction = (
+            next((value for attributes in held if (value := attributes.get(name))), "") for name in ("lang", "dir")
+        )
+        return language, direction.lower() if direction.lower() in ("rtl", "auto") else "ltr"
 
     def _styled_code(self) -> list[int]:
         """Return the inline elements of code over several lines, which a style lays out like ``pre``."""
