@@ -80,14 +80,14 @@ def text_sums(values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64
 
 def shown_texts(page: Page, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
     """(n_nodes,) whether a node is a text of the blocks in ``rows``."""
-    nodes, blocks, n = page.nodes, page.blocks, len(page.nodes)
-    found, first, last = np.zeros(n, dtype=bool), blocks.node[rows], blocks.last_node[rows]
+    nodes, first, last = page.nodes, page.blocks.node[rows], page.blocks.last_node[rows]
+    found = np.zeros(len(nodes), dtype=bool)
     found[first] = True
-    if (last > first).any():
-        change = np.zeros(n + 1, dtype=np.int8)  # no block begins or ends where another one does
-        change[first] = 1
-        change[last + 1] -= 1
-        found |= (change[:n].cumsum(dtype=np.int8) > 0) & (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)
+    (several,) = (last > first).nonzero()
+    if len(several):
+        begin, sizes = first[several] + 1, (last - first)[several]
+        others = np.arange(sizes.sum()) + (begin - sizes.cumsum() + sizes).repeat(sizes)
+        found[others] = (nodes.tag[others] == 0) & ((nodes.flags[others] & _HEAD) == 0)
     return found
 
 
@@ -105,8 +105,7 @@ def shown_nodes(
     is_written = np.array([name in elements for name in nodes.names], dtype=bool)
     result: NDArray[np.bool_] = (before[nodes.end] > before[:-1]) & is_written[nodes.tag]
     result |= text_shown
-    is_void = np.array([name in VOID for name in nodes.names], dtype=bool) & is_written
-    (void,) = is_void[nodes.tag].nonzero()
+    (void,) = nodes.named(elements & VOID).nonzero()
     if len(void):
         (texts,) = ((nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)).nonzero()
         place = texts.searchsorted(void)

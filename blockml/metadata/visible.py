@@ -410,9 +410,8 @@ class VisibleMetadata:
         nodes = self.page.nodes
         attributes = nodes.attributes[node]
         label = " ".join([attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")]).lower()
-        if any(map(label.__contains__, _OTHERS)) or nodes.name(node) in ("meta", "link", "body", "html", "img"):
-            return ""
-        return label if "author" in label or "byline" in label else ""
+        is_named = ("author" in label or "byline" in label) and not any(map(label.__contains__, _OTHERS))
+        return label if is_named and nodes.name(node) not in ("meta", "link", "body", "html", "img") else ""
 
 
 def elements_within(nodes: Nodes, places: list[int], node: int) -> list[int]:
