@@ -43,7 +43,7 @@ from blockml.document.nodes import (
 from blockml.document.notes import find_notes
 from blockml.document.picture_kinds import image_address, is_placeholder, picture_file_name, picture_sides
 from blockml.document.pictures import Pictures, alternative_text, find_pictures
-from blockml.document.shown import ROW_PARENTS, content_span, shown_nodes, with_roles
+from blockml.document.shown import ROW_PARENTS, content_span, hide_tips, shown_nodes, with_roles
 from blockml.document.text import (
     KEEPS_ALL,
     NO_BREAK,
@@ -171,6 +171,7 @@ class _Builder:
         if self.formulas:
             self.shown[shown_formulas(page, self.shown, self.formulas)] = True
             self.shown[list(self.copies)] = True
+        hide_tips(page.nodes, self.shown)
         self.notes = find_notes(page, self.shown)
         self.listings = listings(page.nodes)
         self.layout = _layout(outline, posts)

@@ -20,6 +20,7 @@ __all__ = [
     "ROW_PARENTS",
     "TEX_SCRIPT",
     "content_span",
+    "hide_tips",
     "line_element",
     "may_have_formulas",
     "shown_nodes",
@@ -36,6 +37,7 @@ _BLOCKS = BREAKING - VOID
 #: Elements that may be left out around the whole fragment; a paragraph or list keeps its element.
 _CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
 LISTS = frozenset({"ul", "ol", "menu", "dir"})
+_HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 #: Parents of rows, and of cells whose row is left out.
 ROW_PARENTS = frozenset({"table", "thead", "tbody", "tfoot"})
 
@@ -126,9 +128,40 @@ def shown_nodes(
     return result
 
 
+#: Elements with a hint that is shown beside a text while the pointer is on it.
+_TIP, _OF_TIPS = "tool-tip", searched_together((b"tooltip",), of_outputs=True)
+_TIP_CLASSES = frozenset({"tooltiptext", "tooltip-text", "tooltip-content"})
+
+
+def hide_tips(nodes: Nodes, shown: NDArray[np.bool_]) -> None:
+    """Clear in ``shown`` (n_nodes,) the hints in headings that have other text.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<h2>Price <tool-tip>With tax</tool-tip></h2><p>5 <tool-tip>Euro</tool-tip>").nodes
+    >>> shown = nodes.tag == 0
+    >>> hide_tips(nodes, shown)
+    >>> [text for text, is_shown in zip(nodes.texts, shown) if is_shown]
+    ['Price ', '5 ', 'Euro']
+    """
+    tips = nodes.indices(_TIP).tolist()
+    for node in nodes.with_any(_OF_TIPS):
+        held = nodes.attributes[node]
+        if held.get("role") == "tooltip" or not _TIP_CLASSES.isdisjoint(held.get("class", "").split()):
+            tips.append(node)
+    if not tips:
+        return
+    texts = text_sums(shown & (nodes.tag == 0))
+    headings = nodes.innermost(nodes.named(_HEADINGS).nonzero()[0], np.array(tips)).tolist()
+    for tip, heading in zip(tips, headings, strict=True):
+        end = nodes.end.item(tip)
+        if heading >= 0 and texts[nodes.end[heading]] - texts[heading] > texts[end] - texts[tip]:
+            shown[tip:end] = False
+
+
 #: Roles with the character after their name in attributes.
 _HEADING, _LIST = (searched_together((word,), of_outputs=True) for word in (b"role\0heading\0", b"role\0list"))
-_HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 #: Elements that are not in items of a list declared by role: an item with one of them is a card.
 _SECTIONS = _HEADINGS | {"table", "article", "section"}
 _LEVEL = "2"  # of a heading without a level, by the ARIA specification
