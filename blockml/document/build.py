@@ -43,7 +43,7 @@ from blockml.document.nodes import (
 from blockml.document.notes import find_notes
 from blockml.document.picture_kinds import image_address, is_placeholder, picture_file_name, picture_sides
 from blockml.document.pictures import Pictures, alternative_text, find_pictures
-from blockml.document.shown import ROW_PARENTS, content_span, hide_tips, shown_nodes, with_roles
+from blockml.document.shown import ROW_PARENTS, content_span, hide_tips, shown_nodes, text_sums, with_roles
 from blockml.document.text import (
     KEEPS_ALL,
     NO_BREAK,
@@ -76,7 +76,8 @@ _EMPHASIS = frozenset({"i", "em"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 #: Elements that are a code block if they keep line breaks by their style.
 _CODE_LINES = frozenset({"code", "samp", "tt"})
-_PARTS = frozenset({"table", "caption", "tr", "td", "th"})
+_CELLS = frozenset({"td", "th"})
+_PARTS = _CELLS | {"table", "caption", "tr"}
 _VOID = frozenset({"br", "hr", "img"})
 #: Elements with blocks in them.
 _DEFINITIONS = frozenset({"dt", "dd"})
@@ -89,6 +90,8 @@ _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 _TITLE_NODES = 40
 #: Maximum nodes of a cell that are searched for pictures, and minimum side of one that shows something.
 _MAX_CELL, _MIN_SIDE = 40, 5
+#: Maximum words of a cell of a table with tables in it that is not layout (our choice).
+_MAX_CELL_WORDS = 100
 _HIDDEN = int(Flag.HIDDEN)
 #: Maximum number of columns or rows that one cell spans; larger numbers are mistakes in the page.
 _MAX_SPAN = 50
@@ -144,12 +147,13 @@ class _Frame:
 class _Table(_Frame):
     """A table of data that is open, with the entries that are beside its rows."""
 
-    __slots__ = ("caption", "in_cell", "in_head", "row", "rows")
+    __slots__ = ("caption", "in_cell", "in_head", "inner_end", "row", "rows")
 
     def __init__(self, node: int) -> None:
         super().__init__(node)
         self.caption: tuple[Block, ...] = ()
         self.rows: list[tuple[int, list[Cell]]] = []  # node and cells of each
+        self.inner_end = -1  # end of the last table in one of its cells
         self.row = -1  # node of the last row, or of the section whose cells have no row
         self.in_cell = self.in_head = False  # whether a cell is open, and the last row is in a head
 
@@ -373,12 +377,14 @@ class _Builder:
             return self._link(node)
         if name in _MARKS:
             return None if name == "cite" and self._marks_title(node) else self._begin_mark(_MARKS[name])
+        is_inner = bool(self.tables) and node < self.tables[-1].inner_end  # part of a table in a cell
+        if is_inner and name in _CELLS:
+            return None  # its rows are lines
         self._flush()
         if self.heading:
             return self._flush
         if name in _PARTS:
-            is_data = node not in self.layout if name == "table" else bool(self.tables)  # data tables contain no tables
-            return self._open_part(node, name) if is_data else self._flush
+            return self._flush if is_inner else self._open_part(node, name)
         if name in _HEADINGS:
             if self._in_cell():
                 return self._flush
@@ -509,7 +515,12 @@ class _Builder:
         return None
 
     def _open_part(self, node: int, name: str) -> Callable[[], object]:
-        """Start a data table, its caption, a row or a cell."""
+        """Start a data table, its caption, a row or a cell; those of layout start and end a paragraph."""
+        if name == "table" and self.tables:
+            self.tables[-1].inner_end = self.nodes.end.item(node)
+            return self._flush
+        if node in self.layout or (name != "table" and not self.tables):
+            return self._flush
         if name == "table":
             self.tables.append(_Table(node))
             self.frames.append(self.tables[-1])
@@ -633,12 +644,41 @@ def _address(given: str) -> str:
 
 
 def _layout(outline: Outline, posts: Sequence[ThreadPost]) -> frozenset[int]:
-    """Return the tables that are layout: also those around bodies of posts."""
+    """Return the tables that are layout: those around bodies of posts too, but none with a header around small ones."""
     tables, bodies = outline.elements(UnitKind.TABLE), np.array(sorted(post.body_node for post in posts))
-    if not (len(tables) and posts):
+    if not len(tables):
         return outline.layout_tables
     ends = outline.page.nodes.end[tables]
-    return outline.layout_tables.union(tables[bodies.searchsorted(ends) > bodies.searchsorted(tables)].tolist())
+    is_nested = bool((tables[1:] < ends[:-1]).any())
+    found = outline.layout_tables.difference(_with_header(outline.page, tables) if is_nested else ())
+    return found.union(tables[bodies.searchsorted(ends) > bodies.searchsorted(tables)].tolist()) if posts else found
+
+
+def _with_header(page: Page, tables: NDArray[np.intp]) -> list[int]:
+    """Return the tables that are data although they may contain others.
+
+    They have a row with several header cells; all cells are short, and most of their text is not in an inner table.
+    """
+    nodes = page.nodes
+    words = np.zeros(len(nodes), dtype=np.int64)
+    words[page.blocks.node] = page.blocks.n_words
+    before = text_sums(words)
+
+    def owners(places: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]:
+        around = nodes.innermost(tables, nodes.parent[places])
+        inside = places[around >= 0]
+        return inside, tables.searchsorted(around[around >= 0]), before[nodes.end[inside]] - before[inside]
+
+    heads, of_head, _ = owners(nodes.indices("th"))
+    _, of_cell, sizes = owners(nodes.named(_CELLS).nonzero()[0])
+    _, of_inner, inner_sizes = owners(tables)
+    longest, has_header = np.zeros(len(tables), dtype=np.int64), np.zeros(len(tables), dtype=bool)
+    np.maximum.at(longest, of_cell, sizes)
+    has_header[of_head[1:][nodes.parent[heads[1:]] == nodes.parent[heads[:-1]]]] = True
+    n_inner = np.bincount(of_inner, inner_sizes, minlength=len(tables))
+    has_own = 2 * n_inner < before[nodes.end[tables]] - before[tables]
+    found = tables[has_header & has_own & (longest <= _MAX_CELL_WORDS)].tolist()
+    return [table for table in found if nodes.attributes[table].get("role") not in ("presentation", "none")]
 
 
 def _flat(content: Iterable[Inline]) -> Iterator[Inline]:
