@@ -250,7 +250,7 @@ class _Writer:
         first = next(filter(None, shown), [])  # the cells with text in the first row with text
         width = max((place for line in grid for place, text in enumerate(line, start=1) if text), default=0)
         grid = [line for line in grid if any(line)]
-        if grid and not (_is_header(first) or _is_above_numbers(grid)):
+        if grid and not _is_header(first, grid):
             grid.insert(0, [])
         missing = sum(max(0, width - len(line)) for line in grid[1:])
         is_filled = spend(missing * len("|  "), _EMPTY)
@@ -282,13 +282,17 @@ _WRITERS: Mapping[type[Block], Callable[[_Writer, Any], None]] = {
 }
 
 
-def _is_header(cells: Sequence[Cell]) -> bool:
-    """Tell whether cells with text are a header: header cells, or all bold; not a header cell and its values."""
+def _is_header(cells: Sequence[Cell], grid: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the cells with text of the first row are a header: header cells, all bold, or above numbers.
+
+    A header cell and its values are not a header.
+    """
     headers = [cell.header for cell in cells]
     if any(headers):
         return all(headers) or not headers[0]
     contents = [_lines(cell.children) for cell in cells]
-    return all(isinstance(item, Span) and item.mark is _STRONG for lines in contents for line in lines for item in line)
+    items = (item for lines in contents for line in lines for item in line)
+    return all(isinstance(item, Span) and item.mark is _STRONG for item in items) or _is_above_numbers(grid)
 
 
 def _is_above_numbers(grid: Sequence[Sequence[str]]) -> bool:

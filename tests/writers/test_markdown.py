@@ -365,6 +365,7 @@ def test_a_table_with_row_headers_has_an_empty_header() -> None:
         ("<tr><td>City<td>People<tr><td>Bergen<td>291,940<tr><td>Oslo<td>717,710", True),
         ("<tr><td>City 1<td>People<tr><td>Bergen<td>291,940<tr><td>Oslo<td>717,710", False),
         ("<tr><th>City<th>People<tr><td>Bergen<td>many", True),
+        ("<tr><th>Colour<td>black<tr><th>Height<td>2 cm<tr><th>Width<td>3 cm", False),
     ],
 )
 def test_an_empty_header_is_above_a_first_row_of_data(rows: str, *, is_header: bool) -> None:
