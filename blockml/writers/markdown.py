@@ -20,6 +20,7 @@ from blockml.document.nodes import (
     Heading,
     Inline,
     InlineFormula,
+    Item,
     List,
     Mark,
     Note,
@@ -46,6 +47,8 @@ _ROMAN = {"m": 1000, "cm": 900, "d": 500, "cd": 400, "c": 100, "xc": 90, "l": 50
 _MAX_ROMAN = 4000
 _MIN_NUMBERS = 2  # rows of numbers that show that the one above them is a header
 _STRONG, _CODE = Mark.STRONG, Mark.CODE
+#: Text of an item's check box.
+_CHECKS = {None: "", False: "[ ] ", True: "[x] "}
 
 
 def write_markdown(document: Document, budget: Budget) -> str:
@@ -142,7 +145,7 @@ class _Writer:
             if isinstance(item.children[0], List):
                 marker = indent = ""
             else:
-                marker += label + ("" if item.checked is None else "[x] " if item.checked else "[ ] ")
+                marker += label + _CHECKS[item.checked]
             self._within(_Container(marker, indent, number), item.children)
 
     def definitions(self, block: Definitions) -> None:
@@ -320,8 +323,21 @@ def _lines(blocks: Iterable[Block]) -> Iterable[tuple[Inline, ...]]:
                 yield from ((Span(_CODE, (" ".join(line.split()),)),) for line in block.lines if line.strip())
             case Formula():
                 yield (InlineFormula(block.tex, display=True),)
+            case List():
+                for item in block.items:
+                    label = _label(block, item)
+                    for line in _lines(item.children):
+                        yield (label, *line) if label else line
+                        label = ""
             case _:
                 yield from _lines(children_of(block))
+
+
+def _label(block: List, item: Item) -> str:
+    """Return the number and the check mark of an item in a cell."""
+    number = item.number if block.ordered else None
+    label = "" if number is None else item_label(item.style or block.style, number) or f"{number}. "
+    return label + _CHECKS[item.checked]
 
 
 def _plain(content: Iterable[Inline]) -> str:

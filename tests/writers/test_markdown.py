@@ -355,6 +355,14 @@ def test_a_table_with_row_headers_has_an_empty_header() -> None:
     assert whole(html) == "|  |  |\n| --- | --- |\n| Name | Cat |\n| Legs | 4 |"
 
 
+def test_lists_in_a_cell_keep_their_numbers() -> None:
+    """The items of a list in a cell are lines, with their numbers, letters and check marks."""
+    steps = "<ol start=2><li>Mix<p>well<li>Bake<ol type=a><li>slowly</ol></ol>"
+    tasks = "<ul><li>Eggs<li><input type=checkbox checked>Milk</ul>"
+    expected = "| Steps | Food |\n| --- | --- |\n| 2. Mix<br>well<br>3. Bake<br>a. slowly | Eggs<br>[x] Milk |"
+    assert whole(f"<table><tr><th>Steps<th>Food<tr><td>{steps}<td>{tasks}</table>") == expected
+
+
 @pytest.mark.parametrize(
     ("rows", "is_header"),
     [
