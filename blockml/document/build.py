@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.document.code import CODE, code_language, code_lines, line_starts, listings
+from blockml.document.code import CODE, code_language, code_lines, line_numbers, line_starts, listings
 from blockml.document.inline import LINE, LINK, MARK_STARTS, REFERENCE, InlineContent, Start, Token, normalised
 from blockml.document.lists import ListPart, Lists, grouped
 from blockml.document.mathematics import find_formulas, formula_of_image, shown_formulas, writes_dollars
@@ -43,7 +43,7 @@ from blockml.document.nodes import (
 from blockml.document.notes import find_notes
 from blockml.document.picture_kinds import image_address, is_placeholder, picture_file_name, picture_sides
 from blockml.document.pictures import Pictures, alternative_text, find_pictures
-from blockml.document.shown import ROW_PARENTS, content_span, shown_nodes, with_roles
+from blockml.document.shown import ROW_PARENTS, content_span, hide_tips, shown_nodes, text_sums, with_roles
 from blockml.document.text import (
     KEEPS_ALL,
     NO_BREAK,
@@ -76,7 +76,8 @@ _EMPHASIS = frozenset({"i", "em"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 #: Elements that are a code block if they keep line breaks by their style.
 _CODE_LINES = frozenset({"code", "samp", "tt"})
-_PARTS = frozenset({"table", "caption", "tr", "td", "th"})
+_CELLS = frozenset({"td", "th"})
+_PARTS = _CELLS | {"table", "caption", "tr"}
 _VOID = frozenset({"br", "hr", "img"})
 #: Elements with blocks in them.
 _DEFINITIONS = frozenset({"dt", "dd"})
@@ -89,6 +90,8 @@ _ELEMENTS = BREAKING | frozenset(_MARKS) | _VOID | {"a"}
 _TITLE_NODES = 40
 #: Maximum nodes of a cell that are searched for pictures, and minimum side of one that shows something.
 _MAX_CELL, _MIN_SIDE = 40, 5
+#: Maximum words of a cell of a table with tables in it that is not layout (our choice).
+_MAX_CELL_WORDS = 100
 _HIDDEN = int(Flag.HIDDEN)
 #: Maximum number of columns or rows that one cell spans; larger numbers are mistakes in the page.
 _MAX_SPAN = 50
@@ -144,12 +147,13 @@ class _Frame:
 class _Table(_Frame):
     """A table of data that is open, with the entries that are beside its rows."""
 
-    __slots__ = ("caption", "in_cell", "in_head", "row", "rows")
+    __slots__ = ("caption", "in_cell", "in_head", "inner_end", "row", "rows")
 
     def __init__(self, node: int) -> None:
         super().__init__(node)
         self.caption: tuple[Block, ...] = ()
         self.rows: list[tuple[int, list[Cell]]] = []  # node and cells of each
+        self.inner_end = -1  # end of the last table in one of its cells
         self.row = -1  # node of the last row, or of the section whose cells have no row
         self.in_cell = self.in_head = False  # whether a cell is open, and the last row is in a head
 
@@ -171,13 +175,14 @@ class _Builder:
         if self.formulas:
             self.shown[shown_formulas(page, self.shown, self.formulas)] = True
             self.shown[list(self.copies)] = True
+        hide_tips(page.nodes, self.shown)
         self.notes = find_notes(page, self.shown)
         self.listings = listings(page.nodes)
         self.layout = _layout(outline, posts)
         self.start, stop = content_span(page.nodes, page.blocks.parent[rows], list(self.pictures))
         self.order, self.breaks = self._order(self.start, stop)
         self.separators = node_separators(page, rows, self.shown)
-        self.texts = _normalised(page, rows)
+        self.indents = _verse_indents(page, rows)
         self.spaces = kept_spaces(page.nodes)
         self.content = InlineContent(has_tex=Lazy(lambda: writes_dollars(page)))
         self.first = self.last = -1  # blocks of the page in the open paragraph
@@ -189,7 +194,7 @@ class _Builder:
         self.authors = {row for post in posts for row in post.header if self.blocks.texts[row] == post.author}
         self.has_inputs = "input" in page.nodes.names
         self.heading = 0
-        self.line_starts = Lazy(lambda: frozenset(line_starts(page.nodes)))
+        self.line_marks = Lazy(lambda: (frozenset(line_starts(page.nodes)), line_numbers(page.nodes)))
         #: Builders of elements whose content is not walked over; copies of formulas are not shown.
         self.whole: dict[int, Callable[[int], object]] = {
             **dict.fromkeys(np.flatnonzero(page.nodes.named(CODE) & self.shown).tolist(), self._code),
@@ -220,16 +225,17 @@ class _Builder:
 
     def build(self) -> Document:  # noqa: PLR0912 (one loop over nodes, without calls where texts are plain)
         """Walk over the nodes and return the document."""
-        nodes, order = self.nodes, self.order
-        names, raw, texts, separators = nodes.names, nodes.texts, self.texts, self.separators
+        nodes, blocks, order = self.nodes, self.blocks, self.order
+        names, raw, texts, separators, indents = nodes.names, nodes.texts, blocks.texts, self.separators, self.indents
         whole, self.whole = self.whole, {}  # its functions refer to this builder, which is then freed at once
         content, spaces, skipped = self.content, self.spaces, 0
         open_ends: list[int] = []
         closers: list[Callable[[], object]] = []
         ends = nodes.end[order]
-        rows = self.blocks.node.searchsorted(order, side="right") - 1  # of texts
-        columns = [column.tolist() for column in (order, nodes.tag[order], ends, self.breaks, rows)]
-        for node, tag, end, breaks, row in zip(*columns, strict=True):
+        rows = blocks.node.searchsorted(order, side="right") - 1  # of texts
+        are_blocks = (blocks.node[rows] == order) & (blocks.last_node[rows] == order)
+        columns = [column.tolist() for column in (order, nodes.tag[order], ends, self.breaks, rows, are_blocks)]
+        for node, tag, end, breaks, row, is_block in zip(*columns, strict=True):
             if node < skipped:
                 continue
             while open_ends and open_ends[-1] <= node:
@@ -243,7 +249,14 @@ class _Builder:
                 if self.first < 0:
                     self.first = row
                 self.last = row
-                text = texts.get(node) or _with_single_spaces(raw[node])
+                if is_block:
+                    text, own = texts[row], raw[node]
+                    if len(text) != len(own):
+                        text = f"{' ' * own[0].isspace()}{text}{' ' * own[-1].isspace()}"
+                    if node in indents:
+                        text = indents[node] + text.lstrip()
+                else:
+                    text = _with_single_spaces(raw[node])
                 if spaces is not None or "\\[" in text:
                     self._text(node, text)
                 else:
@@ -266,11 +279,13 @@ class _Builder:
 
     def _declared(self) -> tuple[str, str]:
         """Return the language and direction that the elements around the content declare."""
-        attributes = self.nodes.attributes
-        around = [self.start - 1, *self.nodes.ancestors(self.start - 1)] if self.start else []
-        language = next((value for node in around if (value := attributes[node].get("lang"))), "")
-        direction = next((value.lower() for node in around if (value := attributes[node].get("dir"))), "ltr")
-        return language, direction if direction in ("rtl", "auto") else "ltr"
+        nodes = self.nodes
+        around = [self.start - 1, *nodes.ancestors(self.start - 1)] if self.start else []
+        held = [attributes for node in around if (attributes := nodes.attributes[node])]
+        language, direction = (
+            next((value for attributes in held if (value := attributes.get(name))), "") for name in ("lang", "dir")
+        )
+        return language, direction.lower() if direction.lower() in ("rtl", "auto") else "ltr"
 
     def _styled_code(self) -> list[int]:
         """Return the inline elements of code over several lines, which a style lays out like ``pre``."""
@@ -362,12 +377,14 @@ class _Builder:
             return self._link(node)
         if name in _MARKS:
             return None if name == "cite" and self._marks_title(node) else self._begin_mark(_MARKS[name])
+        is_inner = bool(self.tables) and node < self.tables[-1].inner_end  # part of a table in a cell
+        if is_inner and name in _CELLS:
+            return None  # its rows are lines
         self._flush()
         if self.heading:
             return self._flush
         if name in _PARTS:
-            is_data = node not in self.layout if name == "table" else bool(self.tables)  # data tables contain no tables
-            return self._open_part(node, name) if is_data else self._flush
+            return self._flush if is_inner else self._open_part(node, name)
         if name in _HEADINGS:
             if self._in_cell():
                 return self._flush
@@ -498,7 +515,12 @@ class _Builder:
         return None
 
     def _open_part(self, node: int, name: str) -> Callable[[], object]:
-        """Start a data table, its caption, a row or a cell."""
+        """Start a data table, its caption, a row or a cell; those of layout start and end a paragraph."""
+        if name == "table" and self.tables:
+            self.tables[-1].inner_end = self.nodes.end.item(node)
+            return self._flush
+        if node in self.layout or (name != "table" and not self.tables):
+            return self._flush
         if name == "table":
             self.tables.append(_Table(node))
             self.frames.append(self.tables[-1])
@@ -601,7 +623,7 @@ class _Builder:
     def _code(self, node: int) -> None:
         """Add a listing; within headings, its lines as inline code."""
         self._flush()
-        lines = code_lines(self.nodes, node, self.shown, self.line_starts.value)
+        lines = code_lines(self.nodes, node, self.shown, *self.line_marks.value)
         if not lines:
             return
         rows = self._rows_within(node)
@@ -622,12 +644,41 @@ def _address(given: str) -> str:
 
 
 def _layout(outline: Outline, posts: Sequence[ThreadPost]) -> frozenset[int]:
-    """Return the tables that are layout: also those around bodies of posts."""
+    """Return the tables that are layout: those around bodies of posts too, but none with a header around small ones."""
     tables, bodies = outline.elements(UnitKind.TABLE), np.array(sorted(post.body_node for post in posts))
-    if not (len(tables) and posts):
+    if not len(tables):
         return outline.layout_tables
     ends = outline.page.nodes.end[tables]
-    return outline.layout_tables.union(tables[bodies.searchsorted(ends) > bodies.searchsorted(tables)].tolist())
+    is_nested = bool((tables[1:] < ends[:-1]).any())
+    found = outline.layout_tables.difference(_with_header(outline.page, tables) if is_nested else ())
+    return found.union(tables[bodies.searchsorted(ends) > bodies.searchsorted(tables)].tolist()) if posts else found
+
+
+def _with_header(page: Page, tables: NDArray[np.intp]) -> list[int]:
+    """Return the tables that are data although they may contain others.
+
+    They have a row with several header cells; all cells are short, and most of their text is not in an inner table.
+    """
+    nodes = page.nodes
+    words = np.zeros(len(nodes), dtype=np.int64)
+    words[page.blocks.node] = page.blocks.n_words
+    before = text_sums(words)
+
+    def owners(places: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]:
+        around = nodes.innermost(tables, nodes.parent[places])
+        inside = places[around >= 0]
+        return inside, tables.searchsorted(around[around >= 0]), before[nodes.end[inside]] - before[inside]
+
+    heads, of_head, _ = owners(nodes.indices("th"))
+    _, of_cell, sizes = owners(nodes.named(_CELLS).nonzero()[0])
+    _, of_inner, inner_sizes = owners(tables)
+    longest, has_header = np.zeros(len(tables), dtype=np.int64), np.zeros(len(tables), dtype=bool)
+    np.maximum.at(longest, of_cell, sizes)
+    has_header[of_head[1:][nodes.parent[heads[1:]] == nodes.parent[heads[:-1]]]] = True
+    n_inner = np.bincount(of_inner, inner_sizes, minlength=len(tables))
+    has_own = 2 * n_inner < before[nodes.end[tables]] - before[tables]
+    found = tables[has_header & has_own & (longest <= _MAX_CELL_WORDS)].tolist()
+    return [table for table in found if nodes.attributes[table].get("role") not in ("presentation", "none")]
 
 
 def _flat(content: Iterable[Inline]) -> Iterator[Inline]:
@@ -644,21 +695,11 @@ def _span(attributes: Mapping[str, str], name: str) -> int:
     return min(int(value), _MAX_SPAN) or 1 if value.isascii() and value.isdecimal() and len(value) < 6 else 1
 
 
-def _normalised(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
-    """Return the texts of kept blocks that have one node, by node, with white space at their ends as one space."""
-    blocks, raw = page.blocks, page.nodes.texts
-    single = rows[blocks.node[rows] == blocks.last_node[rows]].tolist()
-    nodes = blocks.node[single].tolist()
-    found = dict(zip(nodes, [blocks.texts[row] for row in single], strict=True))
-    for node, text in found.items():
-        own = raw[node]
-        if len(text) != len(own):
-            found[node] = f"{' ' * own[0].isspace()}{text}{' ' * own[-1].isspace()}"
-    followers = np.array(nodes, dtype=np.intp)
-    for place in verses(page.nodes, followers).tolist():
-        if indent := verse_indent(raw[nodes[place]]):
-            found[nodes[place]] = NO_BREAK * len(indent) + found[nodes[place]].lstrip()
-    return found
+def _verse_indents(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:
+    """Return the indents of verses among the first texts of the kept blocks, by node."""
+    first, raw = page.blocks.node[rows], page.nodes.texts
+    nodes = first[verses(page.nodes, first)].tolist()
+    return {node: NO_BREAK * len(indent) for node in nodes if (indent := verse_indent(raw[node]))}
 
 
 def _with_single_spaces(text: str) -> str:

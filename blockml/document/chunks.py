@@ -127,6 +127,11 @@ class _Splitter:
         for group in self._joined(self._sections(document)):
             blocks = [block for section in group for block in section.blocks]
             above = tuple(self._heading(heading) for heading in group[0].above)
+            if parts and all(section.is_heading for section in group) and self._goes_on(parts[-1].blocks, blocks):
+                whole = (*parts[-1].blocks, *blocks)  # headings without text say nothing by themselves
+                start, end = self._place_of(whole)
+                parts[-1] = ChunkBlocks(parts[-1].headings, whole, start, end)
+                continue
             own = blocks[:1] if isinstance(blocks[0], Heading) else []
             before: tuple[Block, ...] = ()
             for place, packed in enumerate(self._packed(blocks)):
@@ -140,6 +145,10 @@ class _Splitter:
                 parts.append(ChunkBlocks(names, own_blocks, start, end))
                 before = packed
         return parts
+
+    def _goes_on(self, before: Sequence[Block], blocks: Sequence[Block]) -> bool:
+        """Tell whether a chunk has room for the blocks after it."""
+        return not self._is_apart(before[-1], blocks[0]) and self._length([*before, *blocks]) <= self.size + 2
 
     def _sections(self, document: Document) -> Iterator[_Section]:
         """Iterate over the sections of a document, which also end before each post of a thread."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ __all__ = [
     "LINE_ELEMENTS",
     "code_language",
     "code_lines",
+    "line_numbers",
     "line_starts",
     "listings",
     "with_line_elements",
@@ -51,6 +51,8 @@ _MAX_GAP = 200
 #: Classes of line numbers.
 _NUMBERS = frozenset("lineno linenos line-number line-numbers ln lnt gutter linenumber blob-num crayon-nums lines-num "
                      "hljs-ln-numbers".split())  # fmt: skip
+#: A word that each of these, and each class of a line, has.
+_OF_LINES = (b"line", b"ln", b"gutter", b"-num")
 #: Words in the class of a line of code, or of an element around all lines, where these are not in ``pre``.
 _AROUND_ALL = "syntaxhighlighter"
 _OF_ONE_LINE = ("crayon-line", "blob-code", "lines-code", "hljs-ln-code", "code-line")
@@ -95,7 +97,7 @@ def line_starts(nodes: Nodes) -> list[int]:
     >>> [page.nodes.texts[node + 1] for node in line_starts(page.nodes)]
     ['c']
     """
-    named = np.array(nodes.with_words((b"line",))[b"line"], dtype=np.intp)
+    named = np.array(nodes.with_any(_OF_LINES), dtype=np.intp)
     named = named[(nodes.flags[named] & _PREFORMATTED) > 0]
     lines = [node for node in named.tolist() if nodes.name(node) in _INLINE and _OF_LINE.search(_classes(nodes, node))]
     texts = np.flatnonzero(nodes.tag == 0) if lines else named
@@ -108,6 +110,20 @@ def line_starts(nodes: Nodes) -> list[int]:
         if not is_broken and "\n" not in after[: len(after) - len(after.lstrip())]:
             found.append(node)
     return found
+
+
+def line_numbers(nodes: Nodes) -> frozenset[int]:
+    """Return the elements that are named as line numbers of code.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<pre><i class=lineno>1</i> <b class=linear>x</b>").nodes
+    >>> [nodes.name(node) for node in line_numbers(nodes)]
+    ['i']
+    """
+    named = nodes.with_any(_OF_LINES)
+    return frozenset([node for node in named if not _NUMBERS.isdisjoint(_classes(nodes, node)[:_MAX_CLASSES].split())])
 
 
 def listings(nodes: Nodes) -> list[int]:
@@ -153,11 +169,10 @@ def _classes(nodes: Nodes, node: int) -> str:
     return nodes.attributes[node].get("class", "")
 
 
-def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> list[str]:
-    """Return the lines of a code block, given all of ``line_starts``; empty for a column of line numbers."""
-    lines = [
-        line.rstrip() for line in _code(nodes, node, shown, starts).replace("\r", "").replace("\xa0", " ").split("\n")
-    ]
+def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int], numbered: Set[int]) -> list[str]:
+    """Return the lines of a code block, given all ``line_starts`` and ``line_numbers``; empty for a column of these."""
+    code = _code(nodes, node, shown, starts, numbered)
+    lines = [line.rstrip() for line in code.replace("\r", "").replace("\xa0", " ").split("\n")]
     while lines and not lines[0]:
         del lines[0]
     while lines and not lines[-1]:
@@ -170,55 +185,49 @@ def code_lines(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[in
     return lines
 
 
-def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int]) -> str:
+def _code(nodes: Nodes, node: int, shown: NDArray[np.bool_], starts: Set[int], numbered: Set[int]) -> str:
     """Join the texts of a code block without line numbers; removed texts are replaced by a space or a line break."""
     pieces: list[str] = []
     skipped, gap, is_empty = 0, "", False
     ends: list[int] = []  # of the open elements that hold one line each
     content = -1  # the next text or line break: the result of the last search
-    for item in range(node + 1, int(nodes.end[node])):
+    names, first, stop = nodes.names, node + 1, nodes.end.item(node)
+    columns = (nodes.tag[first:stop].tolist(), nodes.end[first:stop].tolist(), shown[first:stop].tolist())
+    for item, (tag, end, is_shown, text) in enumerate(zip(*columns, nodes.texts[first:stop], strict=True), start=first):
         while ends and ends[-1] <= item:
             ends.pop()
             _break(pieces)
         if item < skipped:
             continue
-        name = nodes.name(item)
-        if name == "#text":
-            text = nodes.texts[item]
-            text, is_empty = _after_empty_line(text) if is_empty else text, False
-            if shown[item] or not text.strip():
+        if tag == 0:
+            own, is_empty = _after_empty_line(text) if is_empty else text, False
+            if is_shown or not own.strip():
                 if pieces and not (gap == " " and pieces[-1].endswith("\n")):  # a line keeps its indent
                     pieces.append(gap)
-                pieces.append(text)
+                pieces.append(own)
                 gap = ""
             else:
-                gap = "\n" if "\n" in text or gap == "\n" else " "
-        elif name == "br" or item in starts:
+                gap = "\n" if "\n" in own or gap == "\n" else " "
+        elif names[tag] == "br" or item in starts:
             pieces.append("\n")
-        elif _are_numbers(_classes(nodes, item)[:_MAX_CLASSES]):
-            skipped = int(nodes.end[item])
+        elif item in numbered:
+            skipped = end
             before = nodes.texts[item + 1] if item + 1 < skipped else ""  # white space between tags is in the next text
             pieces += ["\n"] * before[: len(before) - len(before.lstrip())].count("\n")
-        elif name in LINE_ELEMENTS:
+        elif names[tag] in LINE_ELEMENTS:
             _break(pieces)
-            ends.append(int(nodes.end[item]))
-            content = _next_content(nodes, item, int(nodes.end[node])) if content < item else content
-            if pieces and name != "button" and content >= ends[-1]:
+            ends.append(end)
+            content = _next_content(nodes, item, stop, numbered) if content < item else content
+            if pieces and names[tag] != "button" and content >= end:
                 pieces.append("\n")
                 is_empty, skipped = True, ends.pop()
     return "".join(pieces)
 
 
-@lru_cache(maxsize=1024)
-def _are_numbers(classes: str) -> bool:
-    """Tell whether an element with these classes is a line number."""
-    return bool(classes) and not _NUMBERS.isdisjoint(classes.split())
-
-
-def _next_content(nodes: Nodes, item: int, end: int) -> int:
+def _next_content(nodes: Nodes, item: int, end: int, numbered: Set[int]) -> int:
     """Return the first line break, or text that is not a line number, at or after a node; else ``end``."""
     while item < end and nodes.tag[item] != 0 and nodes.name(item) != "br":
-        item = int(nodes.end[item]) if _are_numbers(_classes(nodes, item)[:_MAX_CLASSES]) else item + 1
+        item = int(nodes.end[item]) if item in numbered else item + 1
     return item
 
 
@@ -247,13 +256,13 @@ def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[
     code = sorted({*listings(nodes), *with_lines, *numbered})
     if not code:
         return
-    shown, starts, after = shown_texts(page, rows), frozenset(line_starts(nodes)), 0
+    shown, starts, numbers, after = shown_texts(page, rows), frozenset(line_starts(nodes)), line_numbers(nodes), 0
     for node in code:
         first, stop = owners.searchsorted((node, nodes.end[node])).tolist()
         if node < after or first == stop:
             continue
         after = nodes.end.item(node)
-        lines = code_lines(nodes, node, shown, starts)
+        lines = code_lines(nodes, node, shown, starts, numbers)
         is_column = not lines and stop < len(rows) and page.blocks.flags[rows[stop]] & _PREFORMATTED  # of line numbers
         if node in numbered and not is_column:
             continue

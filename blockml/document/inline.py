@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from blockml.document.nodes import BREAK, Inline, InlineFormula, Link, Mark, NoteReference, Picture, Span
@@ -39,7 +39,7 @@ class Start(NamedTuple):
 
 
 #: A piece of content: a text or line break, the start of a span, the end of the last open one (None), or an item.
-Token: TypeAlias = str | Start | Picture | InlineFormula | None
+Token: TypeAlias = str | Start | Picture | InlineFormula | Span | None
 MARK_STARTS = {mark: Start(mark) for mark in Mark}
 
 
@@ -110,6 +110,10 @@ class InlineContent:
         Open marks continue in the next paragraph; a link does only if it has no text yet.
         """
         tokens, opened = self.tokens, self.opened
+        if len(tokens) == 1 and isinstance(text := tokens[0], str) and "\\" not in text and "$" not in text:
+            self.tokens = []  # most paragraphs are plain text
+            text = text.strip(" \n")
+            return (text,) if text else ()
         if len(tokens) == len(opened):  # all are starts, which go on
             return ()
         self.tokens = []
@@ -145,7 +149,9 @@ def _views(tokens: Sequence[Token]) -> list[str]:
 
 
 def normalised(tokens: Sequence[Token], *, heading: bool = False, has_tex: Lazy[bool] = NO_TEX) -> tuple[Inline, ...]:
-    """Return content in the normal form of :mod:`blockml.document.nodes`.
+    """Return content in the normal form of :mod:`blockml.document.nodes`; headings have no bold text and line breaks.
+
+    White space moves out of marks, equal adjacent marks are joined, and empty ones are left out.
 
     Examples
     --------
@@ -156,154 +162,139 @@ def normalised(tokens: Sequence[Token], *, heading: bool = False, has_tex: Lazy[
         if isinstance(token, str) and ("\\" in token or "$" in token):
             tokens = _with_formulas(tokens, has_tex)
             break
-    if len(tokens) == 1 and isinstance(only := tokens[0], str):  # most paragraphs
-        text = only.strip(" \n")
-        return (text,) if text else ()
-    if len(tokens) == 1 and isinstance(only, Picture):
-        return (only,)
-    form = _NormalForm(heading=heading)
-    form.read(tokens)
-    return form.result()
+    return _normal_form(tokens, heading=heading)
 
 
-class _NormalForm:
-    """Moves white space out of marks, joins equal adjacent marks, and leaves out empty ones."""
-
-    __slots__ = ("code", "content", "frames", "heading", "is_empty", "n_ended", "pieces", "space", "starts")
-
-    def __init__(self, *, heading: bool) -> None:
-        self.heading = heading
-        self.frames: list[tuple[Start, list[Inline]]] = []  # spans that have begun, and what precedes each
-        self.content: list[Inline] = []  # of the innermost of them
-        self.pieces: list[str] = []  # of the text at its end
-        self.code: list[str] | None = None  # texts of the open code
-        self.is_empty = True
-        # Between the last visible item and the next one: ends of spans, white space, spans to begin.
-        self.n_ended = 0
-        self.space = ""
-        self.starts: list[Start] = []
-
-    def read(self, tokens: Sequence[Token]) -> None:
-        """Append content. Code contains one text; links continue around it, and other marks in it are left out."""
-        kinds: list[str] = []  # of open spans; empty for one that is left out
-        for token in tokens:
-            if self.code is not None and self._read_code(token, kinds):
+def _normal_form(  # noqa: PLR0912 (one loop over tokens, without calls for texts in texts)
+    tokens: Sequence[Token], *, heading: bool
+) -> tuple[Inline, ...]:
+    content: list[Inline] = []
+    pieces: list[str] = []  # of the text at its end
+    frames: list[tuple[Start, int]] = []  # spans that have begun, and where their content does
+    kinds: list[str] = []  # of open spans; empty for one that is left out
+    # Between the last visible item and the next one: ends of spans, white space, spans to begin.
+    n_ended, space, starts = 0, "", list[Start]()
+    for token in tokens:
+        if isinstance(token, str):
+            words = token.strip(" \n")
+            if token == LINE and not heading:
+                space = LINE
+            elif not space and token[:1] != words[:1]:
+                space = " "
+            if not words:
                 continue
-            if isinstance(token, str):
-                self._add_text(token)
-            elif isinstance(token, Start):
-                is_left_out = self.heading and token.kind == _STRONG
-                kinds.append("" if is_left_out else token.kind)
-                if token.kind == _CODE:
-                    self.code = []
-                elif not is_left_out:
-                    self.starts.append(token)
-            elif token is not None:
-                self._add_item(token)
-            elif (kind := kinds.pop()) == _CODE:
-                self.code = None
-            elif kind and self.starts:
-                self.starts.pop()  # nothing is in it
-            else:
-                self.n_ended += bool(kind)
-
-    def _read_code(self, token: Token, kinds: list[str]) -> bool:
-        """Read a token within code; tell whether this was all, because others end the text of the code."""
-        assert self.code is not None  # noqa: S101 (the caller asks)
-        if isinstance(token, str) and token != LINE:
-            self.code.append(token)
-        elif isinstance(token, Start) and token.kind not in (LINK, REFERENCE):
-            kinds.append("")
-        elif token is None and not kinds[-1]:
-            kinds.pop()
+            if starts and words[0] == NO_BREAK:  # marks start after an indent
+                inner = words.lstrip(NO_BREAK)
+                space, words = space.strip(" ") + words[: len(words) - len(inner)], inner
+            if starts or n_ended or space:
+                _settle(content, pieces, frames, n_ended, space, starts)
+                n_ended = 0
+            pieces.append(words)
+            space = " " if token[-1] == " " else ""
+        elif isinstance(token, Start):
+            if token.kind == _CODE:
+                return _normal_form(_with_code(tokens), heading=heading)
+            is_left_out = heading and token.kind == _STRONG
+            kinds.append("" if is_left_out else token.kind)
+            if not is_left_out:
+                starts.append(token)
+        elif token is not None:
+            _settle(content, pieces, frames, n_ended, space, starts)
+            _end_text(content, pieces)
+            content.append(token)
+            n_ended, space = 0, ""
+        elif (kind := kinds.pop()) and starts:
+            starts.pop()  # nothing is in it
         else:
-            self._end_code()
-            return False
-        return True
+            n_ended += bool(kind)
+    _end_spans(content, pieces, frames, len(frames))
+    _end_text(content, pieces)
+    return tuple(content)
 
-    def _end_code(self) -> None:
-        """Append the text of code."""
-        text, self.code = "".join(self.code or ()), []
-        if text[:1].isspace():
-            self._add_text(" ")
-        if words := " ".join(text.split()):
-            self._add_item(Span(_CODE, (words,)))
-        if text[-1:].isspace():
-            self._add_text(" ")
 
-    def result(self) -> tuple[Inline, ...]:
-        """Return what was read."""
-        if self.code:
-            self._end_code()
-        while self.frames:
-            self._end_span()
-        self._end_text()
-        return tuple(self.content)
-
-    def _add_text(self, text: str) -> None:
-        words = text.strip(" \n")
-        if text == LINE and not self.heading:
-            self.space = LINE
-        elif not self.space and text[:1] != words[:1]:
-            self.space = " "
-        if not words:
-            return
-        if self.starts and words[0] == NO_BREAK:  # marks start after an indent
-            inner = words.lstrip(NO_BREAK)
-            self.space, words = self.space.strip(" ") + words[: len(words) - len(inner)], inner
-        if self.space or self.starts or self.n_ended:
-            self._settle()
-        self.pieces.append(words)
-        self.is_empty = False
-        if text[-1] == " ":
-            self.space = " "
-
-    def _add_item(self, item: Inline) -> None:
-        self._settle()
-        self._end_text()
-        self.content.append(item)
-        self.is_empty = False
-
-    def _settle(self) -> None:
-        """End and begin the spans before a visible item, with the white space between them."""
-        n_ended, starts, space = self.n_ended, self.starts, self.space
+def _settle(
+    content: list[Inline],
+    pieces: list[str],
+    frames: list[tuple[Start, int]],
+    n_ended: int,
+    space: str,
+    starts: list[Start],
+) -> None:
+    """End and begin the spans before a visible item, with the white space between them."""
+    if n_ended:
         while n_ended and starts and LINE not in space:  # one mark continues
-            kind = self.frames[-n_ended][0].kind
+            kind = frames[-n_ended][0].kind
             if kind != starts[0].kind or kind in (LINK, REFERENCE):
                 break
             n_ended -= 1
             del starts[0]
-        for _ in range(n_ended):
-            self._end_span()
-        self.n_ended = 0
-        if space:
-            if not self.is_empty:
-                if space[0] == LINE:
-                    self._end_text()
-                    self.content.append(BREAK)
-                self.pieces.append(space.lstrip(LINE))
-            self.space = ""
-        for start in starts:
-            self._end_text()
-            self.frames.append((start, self.content))
-            self.content = []
+        _end_spans(content, pieces, frames, n_ended)
+    if space and (content or pieces or frames):
+        if space[0] == LINE:
+            _end_text(content, pieces)
+            content.append(BREAK)
+        pieces.append(space.lstrip(LINE))
+    if starts:
+        _end_text(content, pieces)
+        frames += [(start, len(content)) for start in starts]
         starts.clear()
 
-    def _end_text(self) -> None:
-        if self.pieces:
-            if text := "".join(self.pieces):
-                self.content.append(text)
-            self.pieces.clear()
 
-    def _end_span(self) -> None:
-        self._end_text()
-        (kind, address), before = self.frames.pop()
-        content = tuple(self.content)
+def _end_text(content: list[Inline], pieces: list[str]) -> None:
+    if pieces:
+        if text := "".join(pieces):
+            content.append(text)
+        pieces.clear()
+
+
+def _end_spans(content: list[Inline], pieces: list[str], frames: list[tuple[Start, int]], number: int) -> None:
+    """End some spans, the innermost first."""
+    for _ in range(number):
+        _end_text(content, pieces)
+        (kind, address), place = frames.pop()
+        inner = tuple(content[place:])
+        del content[place:]
         if kind == LINK:
-            before.append(Link(address, content))
+            content.append(Link(address, inner))
         else:
-            before.append(NoteReference(address, content) if kind == REFERENCE else Span(_MARKS[kind], content))
-        self.content = before
+            content.append(NoteReference(address, inner) if kind == REFERENCE else Span(_MARKS[kind], inner))
+
+
+def _with_code(tokens: Iterable[Token]) -> list[Token]:
+    """Return content with code as spans of one text; links continue around it, and other marks in it are left out."""
+    found: list[Token] = []
+    code: list[str] | None = None  # texts of the open code
+    are_links: list[bool] = []  # for each span that is open in it
+    for token in tokens:
+        if code is None:
+            if isinstance(token, Start) and token.kind == _CODE:
+                code = []
+            else:
+                found.append(token)
+        elif isinstance(token, str) and token != LINE:
+            code.append(token)
+        elif isinstance(token, Start) and token.kind not in (LINK, REFERENCE):
+            are_links.append(False)
+        elif token is None and are_links and not are_links[-1]:
+            are_links.pop()
+        else:
+            found += _code(code)
+            code = [] if token is not None or are_links else None
+            if isinstance(token, Start):
+                are_links.append(True)
+            elif token is None and are_links:
+                are_links.pop()
+            if code is not None:
+                found.append(token)
+    return found + _code(code or ())
+
+
+def _code(texts: Iterable[str]) -> list[Token]:
+    """Return the tokens of code, with white space around it."""
+    text = "".join(texts)
+    words = " ".join(text.split())
+    spans = [Span(_CODE, (words,))] if words else []
+    return [" " * text[:1].isspace(), *spans, " " * text[-1:].isspace()]
 
 
 def _with_formulas(tokens: Sequence[Token], has_tex: Lazy[bool]) -> Sequence[Token]:

@@ -37,7 +37,7 @@ _TEX = re.compile(r"tex", re.IGNORECASE)
 #: Pictures of formulas: addresses of the programs that draw them, classes, and characters of TeX.
 _TEX_SOURCE = re.compile(r"latex|mathtex|mimetex|codecogs|/math/render/", re.IGNORECASE)
 _TEX_CLASSES = frozenset({"tex", "latex", "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display"})
-_TEX_SIGNS = re.compile(r"[\\^_=+<>]|^\w$")
+_TEX_SIGNS = "\\^_=+<>"
 #: Line breaks that forums put into the text of a formula.
 _BREAK = re.compile(r"<\s*br\s*/?>", re.IGNORECASE)
 #: Numbers of displayed formulas.
@@ -164,7 +164,8 @@ def formula_of_image(attributes: Mapping[str, str]) -> str:
     ('$x^2$', '')
     """
     alt = _BREAK.sub(" ", attributes.get("alt", "")).strip()
-    if not alt or "$" in alt or not _TEX_SIGNS.search(alt):
+    is_tex = any(sign in alt for sign in _TEX_SIGNS) or (len(alt) == 1 and alt.isalnum())
+    if not is_tex or "$" in alt:
         return ""
     classes, source = attributes.get("class", "").lower().split(), attributes.get("src", "")
     is_named = not source.startswith("data:") and _TEX_SOURCE.search(source)

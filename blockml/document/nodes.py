@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 __all__ = [
     "BREAK", "MAX_DEPTH", "Block", "Break", "Cell", "Code", "Definitions", "Description", "Document", "Figure",
@@ -22,6 +22,15 @@ __all__ = [
     "Paragraph", "Picture", "Quotation", "Row", "Rule", "Span", "Table", "Term", "block_span", "children_of",
     "inline_text", "parts_of", "text_of", "with_children",
 ]  # fmt: skip
+
+_T = TypeVar("_T")
+
+
+@dataclass_transform(eq_default=False, frozen_default=True)
+def _node(cls: type[_T]) -> type[_T]:
+    """Make a class of nodes, frozen for type checkers only: at run time, each node would take four times as long."""
+    return dataclass(slots=True, eq=False)(cls)
+
 
 #: Maximum depth of lists, quotations, notes and definitions; the content of deeper ones is in their parent.
 MAX_DEPTH = 12
@@ -38,7 +47,7 @@ class Mark(StrEnum):
     CODE = "code"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Break:
     """A line break."""
 
@@ -47,7 +56,7 @@ class Break:
 BREAK = Break()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Span:
     """Marked text; code contains one text only."""
 
@@ -55,7 +64,7 @@ class Span:
     content: tuple[Inline, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Link:
     """A link."""
 
@@ -63,7 +72,7 @@ class Link:
     content: tuple[Inline, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class NoteReference:
     """A link to a note of the document."""
 
@@ -71,7 +80,7 @@ class NoteReference:
     content: tuple[Inline, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Picture:
     """A picture."""
 
@@ -81,7 +90,7 @@ class Picture:
     height: int | None = None  #: likewise
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class InlineFormula:
     """A formula within a text."""
 
@@ -95,7 +104,7 @@ class InlineFormula:
 Inline: TypeAlias = str | Break | Span | Link | NoteReference | Picture | InlineFormula
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Block:
     """A block of a document, which has text of consecutive blocks of the page."""
 
@@ -104,7 +113,7 @@ class Block:
     node: int  #: element of the page (:class:`blockml.page.Nodes`) that it stands for, or the deepest one around it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Paragraph(Block):
     """A paragraph."""
 
@@ -112,7 +121,7 @@ class Paragraph(Block):
     removed: bool = False  #: whether it is a caption that the decision left out, which is written only with its picture
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Heading(Block):
     """A heading."""
 
@@ -120,7 +129,7 @@ class Heading(Block):
     content: tuple[Inline, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Code(Block):
     """A listing."""
 
@@ -128,7 +137,7 @@ class Code(Block):
     language: str  #: as the page names it, in lower case; empty if unknown
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Formula(Block):
     """A formula displayed by itself."""
 
@@ -136,19 +145,19 @@ class Formula(Block):
     source: str = ""  #: see :attr:`InlineFormula.source`
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Rule(Block):
     """A horizontal rule."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Quotation(Block):
     """A quotation."""
 
     children: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Figure(Block):
     """Pictures and their caption."""
 
@@ -156,7 +165,7 @@ class Figure(Block):
     caption: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Item(Block):
     """An item of a list."""
 
@@ -167,7 +176,7 @@ class Item(Block):
     style: str = ""  #: like that of the list, for an item that differs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class List(Block):
     """A list."""
 
@@ -178,28 +187,28 @@ class List(Block):
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Term(Block):
     """A term of definitions."""
 
     content: tuple[Inline, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Description(Block):
     """A description of the terms before it."""
 
     children: tuple[Block, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Definitions(Block):
     """Terms and their descriptions."""
 
     parts: tuple[Term | Description, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Cell(Block):
     """A cell of a table."""
 
@@ -209,14 +218,14 @@ class Cell(Block):
     rows: int = 1  #: rows that it spans
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Row(Block):
     """A row of a table."""
 
     cells: tuple[Cell, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Table(Block):
     """A table of data; layout tables are not in the tree, only their content."""
 
@@ -266,7 +275,7 @@ class Table(Block):
         return grid
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Note(Block):
     """A footnote or endnote that is not an item of a list."""
 
@@ -386,7 +395,7 @@ def inline_text(content: Iterable[Inline]) -> str:
     return "".join(pieces)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@_node
 class Document:
     """The main content of a page as a tree."""
 

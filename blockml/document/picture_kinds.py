@@ -146,8 +146,9 @@ def is_twin(first: str, second: str) -> bool:
     >>> is_twin("/desktop/cat.webp", "/mobile/cat-2.webp"), is_twin("/cat.jpg", "/mobile/cat.jpg")
     (True, False)
     """
-    kinds = [{name.lower() for name in _SCREENS.findall(address)} for address in (first, second)]
-    return all(kinds) and kinds[0].isdisjoint(kinds[1])
+    own = {name.lower() for name in _SCREENS.findall(first)}
+    other = {name.lower() for name in _SCREENS.findall(second)} if own else own
+    return bool(own and other) and own.isdisjoint(other)
 
 
 def is_of_head(address: str) -> bool:
@@ -276,7 +277,9 @@ _TEMPLATE, _NO_ADDRESS = re.compile("[{}]"), re.compile(r"[\s{}\"'<>]")
 #: File names of transparent pictures and of placeholders for pictures that are still loading.
 _TRANSPARENT = re.compile(
     r"(?:(?:spacer?|blank|transparent|trans|pixel|pxl|clear|cleardot|empty|1x1)[-_]?)+\.(?:gif|png)"
-    r"|(?:.*[-_.])?(?:placeholder|lazy|lazyload|loading|loader)(?:[-_.].*)?\.(?:gif|png|svg|jpe?g|webp)"
+)
+_LOADING = re.compile(
+    r"(?:.*[-_.])?(?:placeholder|lazy|lazyload|loading|loader)(?:[-_.].*)?\.(?:gif|png|svg|jpe?g|webp)"
 )
 #: Maximum characters of such a name, because the time grows with the square of its length.
 _MAX_NAME = 200
@@ -361,5 +364,8 @@ def is_placeholder(address: str) -> bool:
     >>> is_placeholder("/blank.gif"), is_placeholder("/img/grey-placeholder.png?v=2"), is_placeholder("/cat.gif")
     (True, True, False)
     """
-    name = address.partition("?")[0].rpartition("/")[2]
-    return address.startswith("data:") or (len(name) <= _MAX_NAME and _TRANSPARENT.fullmatch(name.lower()) is not None)
+    name = address.partition("?")[0].rpartition("/")[2].lower()
+    if address.startswith("data:") or len(name) > _MAX_NAME:
+        return address.startswith("data:")
+    may_load = "lazy" in name or "load" in name or "placeholder" in name  # most names are ruled out quickly
+    return _TRANSPARENT.fullmatch(name) is not None or (may_load and _LOADING.fullmatch(name) is not None)

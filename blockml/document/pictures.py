@@ -184,11 +184,11 @@ class _Finder:
             is_last = place.right == len(self.nodes)
             if place.is_between and (address := self._badge(node)):
                 found[node] = address
-            elif not (address := self._address(node)):
-                continue
             elif not place.is_between and (self._is_elsewhere(node) or (is_last and not self._is_large(node))):
                 rest.append(node)
-            elif not ((place.left < 0 and is_of_head(address)) or self._is_other(node, place)):
+            elif (address := self._address(node)) and not (
+                (place.left < 0 and is_of_head(address)) or self._is_other(node, place)
+            ):
                 found[node] = address
         self._add_declared(found, rest, places)
         counts = Counter(found.values())

@@ -19,10 +19,12 @@ from blockml.document.nodes import (
     Link,
     List,
     NoteReference,
+    Picture,
     Row,
     Span,
     Table,
     Term,
+    inline_text,
 )
 
 __all__ = ["Pieces", "standing"]
@@ -49,9 +51,12 @@ class Pieces:
         self._wholes: dict[int, tuple[_Marked, _Marked]] = {}  # parts of marks by id, and what they are parts of
 
     def cut(self, content: Iterable[Inline], pattern: re.Pattern[str]) -> Iterator[_Content]:
-        """Iterate over pieces, which end where a pattern matches, or at a line break."""
+        """Iterate over pieces, which end where a pattern matches, at a line break, or between two pictures."""
         run: list[Inline] = []
         for item in content:
+            if _is_picture(item) and any(map(_is_picture, run[-2:])) and inline_text(run[-1:]).strip() == "":
+                yield tuple(run)
+                run = []
             if isinstance(item, str):
                 start = 0
                 for match in pattern.finditer(item):
@@ -104,6 +109,11 @@ class Pieces:
     def _whole(self, item: Inline) -> object:
         """Return what joins adjacent items: the whole of a part of a mark, or the type of text."""
         return str if isinstance(item, str) else self._wholes[id(item)][1] if self.is_part(item) else None
+
+
+def _is_picture(item: Inline) -> bool:
+    """Tell whether an item is a picture, or a link or mark around pictures."""
+    return isinstance(item, Picture) or (isinstance(item, _Marked) and all(map(_is_picture, item.content)))
 
 
 def _trimmed(content: Sequence[Inline], *, is_end: bool) -> _Content:

@@ -20,6 +20,7 @@ __all__ = [
     "ROW_PARENTS",
     "TEX_SCRIPT",
     "content_span",
+    "hide_tips",
     "line_element",
     "may_have_formulas",
     "shown_nodes",
@@ -36,6 +37,7 @@ _BLOCKS = BREAKING - VOID
 #: Elements that may be left out around the whole fragment; a paragraph or list keeps its element.
 _CONTAINERS = frozenset({"html", "body", "div", "article", "main", "section"})
 LISTS = frozenset({"ul", "ol", "menu", "dir"})
+_HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 #: Parents of rows, and of cells whose row is left out.
 ROW_PARENTS = frozenset({"table", "thead", "tbody", "tfoot"})
 
@@ -80,14 +82,14 @@ def text_sums(values: NDArray[np.bool_] | NDArray[np.int64]) -> NDArray[np.int64
 
 def shown_texts(page: Page, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
     """(n_nodes,) whether a node is a text of the blocks in ``rows``."""
-    nodes, blocks, n = page.nodes, page.blocks, len(page.nodes)
-    found, first, last = np.zeros(n, dtype=bool), blocks.node[rows], blocks.last_node[rows]
+    nodes, first, last = page.nodes, page.blocks.node[rows], page.blocks.last_node[rows]
+    found = np.zeros(len(nodes), dtype=bool)
     found[first] = True
-    if (last > first).any():
-        change = np.zeros(n + 1, dtype=np.int8)  # no block begins or ends where another one does
-        change[first] = 1
-        change[last + 1] -= 1
-        found |= (change[:n].cumsum(dtype=np.int8) > 0) & (nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)
+    (several,) = (last > first).nonzero()
+    if len(several):
+        begin, sizes = first[several] + 1, (last - first)[several]
+        others = np.arange(sizes.sum()) + (begin - sizes.cumsum() + sizes).repeat(sizes)
+        found[others] = (nodes.tag[others] == 0) & ((nodes.flags[others] & _HEAD) == 0)
     return found
 
 
@@ -105,8 +107,7 @@ def shown_nodes(
     is_written = np.array([name in elements for name in nodes.names], dtype=bool)
     result: NDArray[np.bool_] = (before[nodes.end] > before[:-1]) & is_written[nodes.tag]
     result |= text_shown
-    is_void = np.array([name in VOID for name in nodes.names], dtype=bool) & is_written
-    (void,) = is_void[nodes.tag].nonzero()
+    (void,) = nodes.named(elements & VOID).nonzero()
     if len(void):
         (texts,) = ((nodes.tag == 0) & ((nodes.flags & _HEAD) == 0)).nonzero()
         place = texts.searchsorted(void)
@@ -127,9 +128,40 @@ def shown_nodes(
     return result
 
 
+#: Elements with a hint that is shown beside a text while the pointer is on it.
+_TIP, _OF_TIPS = "tool-tip", searched_together((b"tooltip",), of_outputs=True)
+_TIP_CLASSES = frozenset({"tooltiptext", "tooltip-text", "tooltip-content"})
+
+
+def hide_tips(nodes: Nodes, shown: NDArray[np.bool_]) -> None:
+    """Clear in ``shown`` (n_nodes,) the hints in headings that have other text.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> nodes = blockml.parse("<h2>Price <tool-tip>With tax</tool-tip></h2><p>5 <tool-tip>Euro</tool-tip>").nodes
+    >>> shown = nodes.tag == 0
+    >>> hide_tips(nodes, shown)
+    >>> [text for text, is_shown in zip(nodes.texts, shown) if is_shown]
+    ['Price ', '5 ', 'Euro']
+    """
+    tips = nodes.indices(_TIP).tolist()
+    for node in nodes.with_any(_OF_TIPS):
+        held = nodes.attributes[node]
+        if held.get("role") == "tooltip" or not _TIP_CLASSES.isdisjoint(held.get("class", "").split()):
+            tips.append(node)
+    if not tips:
+        return
+    texts = text_sums(shown & (nodes.tag == 0))
+    headings = nodes.innermost(nodes.named(_HEADINGS).nonzero()[0], np.array(tips)).tolist()
+    for tip, heading in zip(tips, headings, strict=True):
+        end = nodes.end.item(tip)
+        if heading >= 0 and texts[nodes.end[heading]] - texts[heading] > texts[end] - texts[tip]:
+            shown[tip:end] = False
+
+
 #: Roles with the character after their name in attributes.
 _HEADING, _LIST = (searched_together((word,), of_outputs=True) for word in (b"role\0heading\0", b"role\0list"))
-_HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 #: Elements that are not in items of a list declared by role: an item with one of them is a card.
 _SECTIONS = _HEADINGS | {"table", "article", "section"}
 _LEVEL = "2"  # of a heading without a level, by the ARIA specification

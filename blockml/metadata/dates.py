@@ -72,6 +72,8 @@ _PERSIAN = re.compile(rf"(\d(?<!\d\d)\d?)\s+({'|'.join(_PERSIAN_NAMES)})(?:\s?م
 #: First years, less one, of Japanese eras and of the Republic of China.
 _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "民國": 1911, "民国": 1911}
 _ERA = re.compile(rf"({'|'.join(_ERAS)})\s?(元|\d{{1,3}})\s?年\s?(\d{{1,2}})\s?月\s?(\d{{1,2}})\s?日")
+#: Ranges of the digits of all scripts: a search for them passes over other characters much faster than one for ``\d``.
+DIGITS = "".join([f"{zero}-{chr(ord(zero) + 9)}" for zero in "0٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀႐០᠐᥆᧐᪀᪐᭐᮰᱀᱐꘠꣐꤀꧐꧰꩐꯰０"])
 #: Years between the Buddhist and the Christian era.
 _BUDDHIST = 543
 #: Dates as C and Unix write them, with the year after the time.

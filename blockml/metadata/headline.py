@@ -57,11 +57,13 @@ def element_text(page: Page, node: int) -> str:
     end = nodes.end.item(node)
     if end - node > _MAX_NODES:
         return ""
-    texts = nodes.texts[node:end]
-    unseen = (nodes.flags[node:end] & ~nodes.flags[node]) & _UNSEEN
-    if np.count_nonzero(unseen):  # the title of a drawing
-        texts = [text for text, flag in zip(texts, unseen.tolist(), strict=True) if not flag]
-    texts = [text for text in texts if text and (text[0].isalnum() or not is_permalink_sign(text))]
+    flags = nodes.flags[node:end].tolist()
+    unseen = _UNSEEN & ~flags[0]  # the title of a drawing
+    texts = [
+        text
+        for text, flag in zip(nodes.texts[node:end], flags, strict=True)
+        if text and not flag & unseen and (text[0].isalnum() or not is_permalink_sign(text))
+    ]
     return " ".join(" ".join(texts).split()).rstrip(GLUED_SIGNS)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import takewhile
 
-from blockml.metadata.dates import month_number
+from blockml.metadata.dates import DIGITS, month_number
 
 #: Words before an author's name, and text after it.
 _BY = re.compile(
@@ -28,8 +28,8 @@ _AFTER_DATE = (
     r"(?:(?<=\d)\d{3}|(?<=:)\d\d)(?:\s*[apAP]\.?[mM]\b\.?)?[\s,|•·–—-]+"
     r"(?=(?:by|By|BY|von|par|por|door|av|af)\s+[^\W\d_a-z])"
 )
-_LATER_AFTER_DATE = re.compile(rf"[\d:]{_AFTER_DATE}")
-_LATER = re.compile(rf"[\d:\s](?:{_AFTER_DATE}|(?<=\s)(?=(?:作者|著者|记者|記者|撰文|文)\s*[:：]))")
+_LATER_AFTER_DATE = re.compile(rf"[{DIGITS}:]{_AFTER_DATE}")
+_LATER = re.compile(rf"[{DIGITS}:\s](?:{_AFTER_DATE}|(?<=\s)(?=(?:作者|著者|记者|記者|撰文|文)\s*[:：]))")
 #: Numbers of characters of a text that has something before its byline.
 _MIN_DATED, _MAX_DATED = 10, 200
 #: First words of these.

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.metadata.dates import dates_in, iso_date
+from blockml.metadata.dates import DIGITS, dates_in, iso_date
 from blockml.metadata.headline import MAX_ELEMENTS, element_text
 from blockml.metadata.names import byline_in, byline_names, bylines, first_names, person_names, starts_byline, unjoined
 from blockml.page import Nodes, Page, Separator
@@ -54,11 +54,6 @@ _AUTHOR_PAGE = re.compile(
     r"/(?:authors?|autor(?:en|es|a|e|i|zy|ka)?|auteurs?|autrice|yazar(?:lar)?|writers?|journalists?|journalistes?"
     r"|reporters?|contributors?|columnists?|staff|people|persons?|profiles?|team|meet-the-team|by)[/-]+[^/?#]"
 )
-#: A word that each link to one of these has, or to an author otherwise.
-_OF_AUTHOR_PAGES = (
-    b"/aut", b"/yazar", b"/writer", b"/journalist", b"/reporter", b"/contributor", b"/columnist", b"/staff", b"/people",
-    b"/person", b"/profile", b"/team", b"/meet-the-team", b"/by", b"rel\0author", b"href\0mailto:",
-)  # fmt: skip
 #: Starts of words that say what a date means, by kind, in English, German, French, Spanish, Italian, Portuguese, Dutch,
 #: Polish, Russian, Ukrainian, Turkish, Czech, Scandinavian languages, Indonesian, Finnish, Hungarian, Greek, Vietnamese
 #: and Arabic.
@@ -101,7 +96,9 @@ _CLOCK = re.compile(r"[\s\d:：日일時时분시分秒()（）]*")
 #: A year, or numbers with points, in a line that may have a date, starting with a set of characters, which is searched
 #: fastest; maximum words of a line that only labels a date.
 _MAYBE_DATE, _MAX_LABEL = (
-    re.compile(r"[\d元](?:(?:(?<=1)9|(?<=2)[05])\d\d|(?<![0-9元])\d{3}|(?<!元)(?:[./]\s?\d\d?[./]|\s?年)|(?<=元)年)"),
+    re.compile(
+        rf"[{DIGITS}元](?:(?:(?<=1)9|(?<=2)[05])\d\d|(?<![0-9元])\d{{3}}|(?<!元)(?:[./]\s?\d\d?[./]|\s?年)|(?<=元)年)"
+    ),
     4,
 )
 #: A label with a colon at the start of a byline.
@@ -315,10 +312,8 @@ class VisibleMetadata:
 
     def author_links(self, links: NDArray[np.int64], starts: list[int]) -> Iterator[tuple[int, int]]:
         """Iterate over the ranges of links to pages about authors, and from a start to a link to their mail."""
-        nodes = self.page.nodes
-        # Most links have none of the words.
-        for node in sorted({*links.tolist()} & {*nodes.with_any(_OF_AUTHOR_PAGES, any_case=True)}):
-            attributes = nodes.attributes[node]
+        for node in links.tolist():
+            attributes = self.page.nodes.attributes[node]
             address = attributes.get("href", "")
             if attributes.get("rel") == "author" or _AUTHOR_PAGE.search(address.lower()):
                 yield node, node + _MAX_NAMED
@@ -415,9 +410,8 @@ class VisibleMetadata:
         nodes = self.page.nodes
         attributes = nodes.attributes[node]
         label = " ".join([attributes.get(key) or "" for key in ("rel", "class", "id", "data-testid")]).lower()
-        if any(map(label.__contains__, _OTHERS)) or nodes.name(node) in ("meta", "link", "body", "html", "img"):
-            return ""
-        return label if "author" in label or "byline" in label else ""
+        is_named = ("author" in label or "byline" in label) and not any(map(label.__contains__, _OTHERS))
+        return label if is_named and nodes.name(node) not in ("meta", "link", "body", "html", "img") else ""
 
 
 def elements_within(nodes: Nodes, places: list[int], node: int) -> list[int]:

@@ -20,6 +20,7 @@ from blockml.document.nodes import (
     Heading,
     Inline,
     InlineFormula,
+    Item,
     List,
     Mark,
     Note,
@@ -44,7 +45,10 @@ _MAX_TERM = 190
 _ROMAN = {"m": 1000, "cm": 900, "d": 500, "cd": 400, "c": 100, "xc": 90, "l": 50, "xl": 40, "x": 10, "ix": 9, "v": 5,
           "iv": 4, "i": 1}  # fmt: skip
 _MAX_ROMAN = 4000
+_MIN_NUMBERS = 2  # rows of numbers that show that the one above them is a header
 _STRONG, _CODE = Mark.STRONG, Mark.CODE
+#: Text of an item's check box.
+_CHECKS = {None: "", False: "[ ] ", True: "[x] "}
 
 
 def write_markdown(document: Document, budget: Budget) -> str:
@@ -141,7 +145,7 @@ class _Writer:
             if isinstance(item.children[0], List):
                 marker = indent = ""
             else:
-                marker += label + ("" if item.checked is None else "[x] " if item.checked else "[ ] ")
+                marker += label + _CHECKS[item.checked]
             self._within(_Container(marker, indent, number), item.children)
 
     def definitions(self, block: Definitions) -> None:
@@ -240,16 +244,16 @@ class _Writer:
     def _rows(self, table: Table) -> list[str]:
         """Write a table with its separator row; a cell over several columns or rows is followed by empty ones.
 
-        The first row is the header, unless it starts with a header cell followed by other cells: then the header is
-        empty. If the budget is too small, empty cells at the end of rows are left out, because readers add them.
+        The header is empty if the first row is not one. If the budget is too small, empty cells at the end of rows are
+        left out, because readers add them.
         """
         spend = self.budget.spend
         grid = table.grid(self._cell, lambda n_empty: spend(n_empty * len("|  | --- "), _EMPTY))
-        shown = ([cell.header for cell in row.cells if cell.children] for row in table.rows)
-        headers = next(filter(None, shown), [])  # whether the cells with text in the first row with text are headers
+        shown = ([cell for cell in row.cells if cell.children] for row in table.rows)
+        first = next(filter(None, shown), [])  # the cells with text in the first row with text
         width = max((place for line in grid for place, text in enumerate(line, start=1) if text), default=0)
         grid = [line for line in grid if any(line)]
-        if headers and headers[0] and not all(headers):
+        if grid and not _is_header(first, grid):
             grid.insert(0, [])
         missing = sum(max(0, width - len(line)) for line in grid[1:])
         is_filled = spend(missing * len("|  "), _EMPTY)
@@ -281,6 +285,34 @@ _WRITERS: Mapping[type[Block], Callable[[_Writer, Any], None]] = {
 }
 
 
+def _is_header(cells: Sequence[Cell], grid: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the cells with text of the first row are a header: header cells, all bold, or above numbers.
+
+    A header cell and its values are not a header.
+    """
+    headers = [cell.header for cell in cells]
+    if any(headers):
+        return all(headers) or not headers[0]
+    contents = [_lines(cell.children) for cell in cells]
+    items = (item for lines in contents for line in lines for item in line)
+    return all(isinstance(item, Span) and item.mark is _STRONG for item in items) or _is_above_numbers(grid)
+
+
+def _is_above_numbers(grid: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the first of at least three rows has no digits, but all others do in one of its columns."""
+    first, *others = grid
+    if len(others) < _MIN_NUMBERS or any(map(_has_digit, first)):
+        return False
+    return any(
+        text and all(column < len(line) and _has_digit(line[column]) for line in others)
+        for column, text in enumerate(first)
+    )
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdecimal, text))
+
+
 def _lines(blocks: Iterable[Block]) -> Iterable[tuple[Inline, ...]]:
     """Iterate over the lines of the blocks of a cell."""
     for block in blocks:
@@ -291,8 +323,21 @@ def _lines(blocks: Iterable[Block]) -> Iterable[tuple[Inline, ...]]:
                 yield from ((Span(_CODE, (" ".join(line.split()),)),) for line in block.lines if line.strip())
             case Formula():
                 yield (InlineFormula(block.tex, display=True),)
+            case List():
+                for item in block.items:
+                    label = _label(block, item)
+                    for line in _lines(item.children):
+                        yield (label, *line) if label else line
+                        label = ""
             case _:
                 yield from _lines(children_of(block))
+
+
+def _label(block: List, item: Item) -> str:
+    """Return the number and the check mark of an item in a cell."""
+    number = item.number if block.ordered else None
+    label = "" if number is None else item_label(item.style or block.style, number) or f"{number}. "
+    return label + _CHECKS[item.checked]
 
 
 def _plain(content: Iterable[Inline]) -> str:

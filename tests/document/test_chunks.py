@@ -359,3 +359,24 @@ def test_a_heading_without_text_is_with_the_section_below_it() -> None:
     chunks = [chunk.text for chunk in result.chunks(300, format="markdown")]
     assert [text for text in chunks if text.endswith("## Two")] == []
     assert any("## Two\n\n## Three" in text for text in chunks)
+
+
+def test_a_last_heading_goes_with_the_text_before_it() -> None:
+    """A heading without text below it is not a chunk by itself if the chunk before it has room."""
+    html = f"<h2>Cats</h2><p>{'They purr. ' * 12}</p><h2>See also</h2>"
+    for output in ("text", "markdown"):
+        found = blockml.extract(html, model="plain").chunks(200, output)
+        assert [chunk.text.split("\n")[-1].lstrip("# ") for chunk in found] == ["See also"]
+    assert len(blockml.extract(html, model="plain").chunks(140, "markdown")) == 2  # no room
+
+
+@pytest.mark.parametrize("picture", ["<img src=/{}.jpg alt='Cat {}'>", "<a href=/{}><img src=/{}.jpg></a>"])
+def test_a_run_of_pictures_is_split(picture: str) -> None:
+    """Pictures of one paragraph are in several chunks, each picture whole and once."""
+    pictures = " ".join(picture.format(number, number) for number in range(12))
+    html = f"<p>Before.<p>{pictures}<p>After."
+    found = blockml.extract(html, url="https://a.example/", model="plain").chunks(120, "markdown")
+    assert len(found) > 2
+    assert max(len(chunk.text) for chunk in found) <= 120
+    whole = " ".join(chunk.text for chunk in found)
+    assert [whole.count(f"/{number}.jpg") for number in range(12)] == [1] * 12

@@ -239,3 +239,31 @@ def test_check_boxes_of_cards_are_not_tasks() -> None:
     page = f"<ul><li>{box}<p>Mill</p><p>$ 9</p></li></ul><p>x</p><ul><li>{box} Grind<ul><li>Rye</li></ul></li></ul>"
     items = [block for block in blockml.extract(page, model="plain").document.walk() if isinstance(block, Item)]
     assert [item.checked for item in items] == [None, False, None]
+
+
+def test_a_table_with_a_header_keeps_a_small_table_in_a_cell() -> None:
+    """The rows of a table in a cell are lines of it, and the table around it keeps its columns."""
+    inner = "<table><caption>In stock</caption><tr><td>S<td>M<tr><td>L<td><b>XL</b></table>"
+    head = "<table><thead><tr><th>Name<th>Sizes<th>Price</thead>"
+    html = f"{head}<tr><td>Shirt<td>{inner}<td>10<tr><td>Hat<td>one<td>5</table>"
+    result = blockml.extract(html, model="plain")
+    assert [table.to_rows() for table in result.tables] == [
+        [["Name", "Sizes", "Price"], ["Shirt", "In stock\nS M\nL XL", "10"], ["Hat", "one", "5"]]
+    ]
+    assert "| Shirt | In stock<br>S M<br>L **XL** | 10 |" in result.markdown
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<table><tr><th>Menu<th>News<tr><td>Home<td><table><tr><td>Cats rule it<td>3 May<tr><td>x<td>y</table></table>",
+        f"<table><tr><th>Menu<th>News<tr><td><table><tr><td>a<td>b<tr><td>c<td>d</table><td>{'cat ' * 200}</table>",
+        "<table role=none><tr><th>A<th>B<tr><td>one two three<td><table><tr><td>a<td>b<tr><td>c<td>d</table></table>",
+        "<table><tr><th>A<td>one two three four five<td><table><tr><td>a<td>b<tr><td>c<td>d</table></table>",
+    ],
+)
+def test_a_table_around_most_of_a_page_is_layout(html: str) -> None:
+    """A table with another one is layout if that has most of its text, a cell is long, or it has no row of headers."""
+    tables = blockml.extract(html, model="plain").tables
+    assert len(tables) == 1
+    assert tables[0].to_rows()[0][0] in ("Cats rule it", "a")

@@ -3,6 +3,7 @@
 import pytest
 
 import blockml
+from blockml.document.nodes import Heading, inline_text, text_of
 from tests.rendered import render_html, render_markdown, render_text
 from tests.reported import reported
 
@@ -60,3 +61,15 @@ def test_custom_elements(html: str, lines: list[str]) -> None:
     page = blockml.parse(f"<body>{html}</body>")
     assert render_text(page, [True] * len(page.blocks)).split("\n") == lines
     assert markdown(html).replace("**", "").split("\n\n") == lines
+
+
+@pytest.mark.parametrize(
+    "tip",
+    ["<tool-tip>With tax</tool-tip>", "<i role=tooltip>With tax</i>", "<span class='tip tooltiptext'>With tax</span>"],
+)
+def test_a_hint_is_not_a_part_of_a_heading(tip: str) -> None:
+    """A heading is written without the hint that shows up beside it, which stays in a heading of its own."""
+    document = blockml.extract(f"<h2>Price {tip}</h2><p>Five {tip}.<h2>{tip}</h2><p>Six.", model="plain").document
+    headings = [inline_text(block.content) for block in document.walk() if isinstance(block, Heading)]
+    assert headings == ["Price", "With tax"]
+    assert "With tax" in text_of(document.children[1:2])

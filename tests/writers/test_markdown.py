@@ -341,7 +341,7 @@ def test_tables_of_data() -> None:
         ("<table><thead><tr><th>a<th>b</thead><tbody><td>1</td><td>2</td></tr><tr><td>3<td>4</table>",
          "| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |"),
         ("<table><tr><td>1</td><form><td>2</td></form></tr><tr><td>3<td>4</table>",
-         "| 1 | 2 |\n| --- | --- |\n| 3 | 4 |"),
+         "|  |  |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |"),
     ],
 )  # fmt: skip
 def test_cells_without_a_row_are_one_row(html: str, expected: str) -> None:
@@ -353,6 +353,35 @@ def test_a_table_with_row_headers_has_an_empty_header() -> None:
     """A table of names and values gets an empty header, because its first row is not one."""
     html = "<table><tr><th>Name<td>Cat<tr><th>Legs<td>4</table>"
     assert whole(html) == "|  |  |\n| --- | --- |\n| Name | Cat |\n| Legs | 4 |"
+
+
+def test_lists_in_a_cell_keep_their_numbers() -> None:
+    """The items of a list in a cell are lines, with their numbers, letters and check marks."""
+    steps = "<ol start=2><li>Mix<p>well<li>Bake<ol type=a><li>slowly</ol></ol>"
+    tasks = "<ul><li>Eggs<li><input type=checkbox checked>Milk</ul>"
+    expected = "| Steps | Food |\n| --- | --- |\n| 2. Mix<br>well<br>3. Bake<br>a. slowly | Eggs<br>[x] Milk |"
+    assert whole(f"<table><tr><th>Steps<th>Food<tr><td>{steps}<td>{tasks}</table>") == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_header"),
+    [
+        ("<tr><td>Ann<td>3<tr><td>Bob<td>5", False),
+        ("<tr><td>Monday<td>closed<tr><td>Tuesday<td>open<tr><td>Friday<td>open", False),
+        ("<tr><td><b>City</b><td><b>People</b><tr><td>Bergen<td>many", True),
+        ("<tr><td><b>City</b><td>People<tr><td>Bergen<td>many", False),
+        ("<tr><td>City<td>People<tr><td>Bergen<td>291,940<tr><td>Oslo<td>717,710", True),
+        ("<tr><td>City 1<td>People<tr><td>Bergen<td>291,940<tr><td>Oslo<td>717,710", False),
+        ("<tr><th>City<th>People<tr><td>Bergen<td>many", True),
+        ("<tr><th>Colour<td>black<tr><th>Height<td>2 cm<tr><th>Width<td>3 cm", False),
+    ],
+)
+def test_an_empty_header_is_above_a_first_row_of_data(rows: str, *, is_header: bool) -> None:
+    """A first row without header cells is a header if it is bold, or without digits above numbers."""
+    lines = whole(f"<table>{rows}</table>").splitlines()
+    assert lines[1] == "| --- | --- |"
+    assert (lines[0] != "|  |  |") is is_header
+    assert len(lines) == rows.count("<tr>") + (1 if is_header else 2)
 
 
 @pytest.mark.parametrize(
