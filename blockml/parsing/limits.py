@@ -11,7 +11,7 @@ __all__ = ["Limits", "ParsingOptions"]
 
 
 #: Three of the 593 largest labelled pages have more blocks: tables of numbers. A block takes up to 1.6 kB as JSON.
-_BYTES_PER_BLOCK = 20
+_BYTES_PER_BLOCK = 25
 #: Largest limit: nodes and offsets in a page are 32-bit integers.
 _LARGEST = 2**31 - 1
 #: Open elements, summed over tags, allowed on any page, and per byte on longer pages. libxml2 takes two nanoseconds
@@ -32,7 +32,7 @@ class Limits:
 
     bytes: int = 64 * 2**20  #: Bytes of the source (characters of a ``str``) that are parsed; the rest is ignored.
     nodes: int = 500_000  #: Elements and text nodes; later ones are left out.
-    #: Text blocks allowed on any page; longer pages may have one block per 20 bytes. The text after them is one block.
+    #: Text blocks allowed on any page; longer pages may have one block per 25 bytes. The text after them is one block.
     blocks: int = 10_000
     #: Nesting levels; deeper elements are flattened into their ancestor at this level, with their text.
     depth: int = 4_000
@@ -49,7 +49,7 @@ class Limits:
         Examples
         --------
         >>> Limits().blocks_of(60_000), Limits().blocks_of(6_000_000)
-        (10000, 300000)
+        (10000, 240000)
         """
         return max(self.blocks, n_bytes // _BYTES_PER_BLOCK)
 
