@@ -187,7 +187,7 @@ def write_view(
         n_blocks=len(blocks),
         profile=profile([line["score"] for line in lines], [line["group"] for line in lines], threshold),
         threshold=threshold,
-        curve=None if curve is None else figure(curve_svg(curve, result.kept)),
+        curve=None if curve is None else curve_svg(curve, result.kept),
         words=(int(blocks.n_words[result.kept].sum()), int(blocks.n_words.sum())),
         with_gold=labels is not None,
         word_scores=None if content is None else bag_scores(content, result.text, ignored=ignored),
