@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.templates.frequency.counts import Counts
-from blockml.templates.frequency.site_counts import FrequencyTables, SiteCounts
+from blockml.templates.frequency.site_counts import SiteCounts, contents_of
 from blockml.text.words import counted
 
 #: "More than a third" of the pages (Gottron 2008, section 7).
@@ -239,15 +239,12 @@ class Measures:
         return None if self.similar is None else 1 / (self.similar + 1)
 
 
-def measure(
-    page: Page, site: SiteCounts, *, include_self: bool = True, similar: bool = True, distinct: bool = False
-) -> Measures:
+def measure(page: Page, site: SiteCounts, *, include_self: bool = True, similar: bool = True) -> Measures:
     """Measure how much of a page is repeated on its site.
 
     It makes no difference whether the page was learned: its own counts are removed if present, then added if requested.
     ``include_self`` counts the page itself, as in Gottron 2008, where a page belongs to its own training set.
-    ``similar`` counts similar blocks, the only measure that compares blocks pairwise. ``distinct`` averages entropies
-    over the distinct words of a block instead of all its words.
+    ``similar`` counts similar blocks, the only measure that compares blocks pairwise.
 
     Notes
     -----
@@ -263,23 +260,21 @@ def measure(
     >>> found.text_share.round(2).tolist(), found.entropy.round(2).tolist(), found.similar.tolist()
     ([1.0, 0.33], [1.0, 0.5], [2, 0])
     """
-    contents, tables = site.contents(page), site.tables
-    place = int(np.searchsorted(tables.fingerprints, contents.tables.fingerprints)[0])
-    learnt = place < site.n_pages and tables.fingerprints[place] == contents.tables.fingerprints[0]
-    own = contents.tables if learnt else FrequencyTables.combined([])
+    contents = contents_of(page)
+    page_counts = contents.counts
+    place = int(np.searchsorted(site.fingerprints, page_counts.fingerprints)[0])
+    learnt = place < site.n_pages and site.fingerprints[place] == page_counts.fingerprints[0]
+    own = page_counts if learnt else SiteCounts.combined([])
     n_others, added = site.n_pages - bool(learnt), int(include_self)
     n_pages = n_others + added
-    text_pages = _on_others(tables.texts, own.texts, contents.text_keys) + added
-    own_words = contents.tables.words
-    weight = np.ones(len(contents.word_blocks)) if distinct else contents.word_times.astype(np.float64)
-    entropies = tables.words.entropies(own_words, n_pages, times=added - bool(learnt))[contents.word_places]
+    text_pages = _on_others(site.texts, own.texts, contents.text_keys) + added
+    entropies = site.words.entropies(page_counts.words, n_pages, times=added - bool(learnt))[contents.word_places]
     n_words, entropy = (
         np.bincount(contents.word_blocks, weights=column, minlength=len(page.blocks))
-        for column in (weight, weight * entropies)
+        for column in (contents.word_times, contents.word_times * entropies)
     )
-    others = tables.paths.without(own.paths, contents.path_keys)
-    vectors = contents.tables.vectors
-    block_pages = _on_others(tables.blocks, own.blocks, contents.block_keys) + added
+    others = site.paths.without(own.paths, contents.path_keys)
+    block_pages = _on_others(site.blocks, own.blocks, contents.block_keys) + added
     inside = contents.text_blocks >= 0
     block, words, pages = (column[inside] for column in (contents.text_blocks, contents.text_words, text_pages))
     sums, weights = weighted_sums(block, words, pages, len(page.blocks))
@@ -298,7 +293,7 @@ def measure(
         path_words=_ratio(others["words"], others["blocks"], 0.0),
         path_links=_ratio(np.minimum(others["linked"], others["words"]), others["words"], 0.0),
         entropy=np.minimum(entropy / np.maximum(n_words, 1), 1),  # rounding may exceed 1
-        similar=tables.vectors.similar_pages(vectors, without=place if learnt else -1)[contents.vector_rows]
+        similar=site.vectors.similar_pages(page_counts.vectors, without=place if learnt else -1)[contents.vector_rows]
         if similar
         else None,
     )
