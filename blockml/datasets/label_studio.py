@@ -23,8 +23,6 @@ from blockml.errors import DatasetError
 from blockml.page import MAIN_LABELS, Flag, Label, Nodes, Page
 from blockml.page.lazy import cached_property
 
-__all__ = ["LABELLING_CONFIG", "SpanGold", "is_export", "label_studio_rows", "label_studio_task"]
-
 #: Labelling configuration of a Label Studio project with these labels.
 LABELLING_CONFIG = (
     '<View><HyperTextLabels name="label" toName="html">'

@@ -38,8 +38,6 @@ from blockml.errors import DatasetError, UsageError, check_name
 from blockml.storage.spool import Spool
 from blockml.text.words import counted
 
-__all__ = ["COLUMNS", "dataset_of_rows", "page_columns", "read_table"]
-
 #: Names recognised for each kind of column, in order of preference; case, spaces and hyphens don't matter. A column
 #: is used once: ``content`` is the page in a table with ``main_text``, and the gold in one with ``html``.
 COLUMNS: Mapping[str, tuple[str, ...]] = {

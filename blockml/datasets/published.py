@@ -15,8 +15,6 @@ from blockml.datasets.labelled import Dataset, LabelledPage, declared_url, page_
 from blockml.datasets.sources import field_problem, read_json
 from blockml.errors import DatasetError
 
-__all__ = ["PUBLISHED"]
-
 #: Separators of texts in CleanEval's gold: empty lines, and marks of headers, paragraphs and list items, also in lines.
 _SEPARATOR = re.compile(r"</?[hpl]>|\n[ \t\r]*\n", re.IGNORECASE)
 _URL_LINE = re.compile(r"\A\s*URL:[ \t]*(\S*)[^\n]*\n?", re.IGNORECASE)

@@ -38,21 +38,6 @@ from blockml.reports.figures import profile
 from blockml.reports.templating import NONE, figure, shorten, write_html
 from blockml.storage.atomic import safe_file_name
 
-__all__ = [
-    "VIEW_SPARE",
-    "DocumentRow",
-    "LiveView",
-    "PagePredictions",
-    "document_rows",
-    "live_view",
-    "script",
-    "script_policy",
-    "view_name",
-    "write_page_views",
-    "write_view",
-]
-
-
 #: Bytes that a view may have in addition to 8 for each byte of its page.
 VIEW_SPARE = 1 << 20
 #: Bytes of a listed block and its script data, without its text; maximum characters of its text and of headings.

@@ -25,18 +25,6 @@ from blockml.surveying.sites import NO_SITE, PageNote, SiteStats
 from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, PageSummary, cluster_pages, summarise_page
 from blockml.text.sketches import min_hashes
 
-__all__ = [
-    "LARGE_SITE",
-    "BlockRun",
-    "ChosenPage",
-    "PagesRead",
-    "choose_pages",
-    "chosen_pages",
-    "read_chosen_pages",
-    "runs_of",
-    "template_rows",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ChosenPage:

@@ -11,8 +11,6 @@ from blockml.surveying.run_output import Record
 from blockml.surveying.sites import PageCounts
 from blockml.text.addresses import original_url
 
-__all__ = ["SURVEYED_KINDS", "WORTH_LABELS", "KindCounts", "page_kind", "url_pattern"]
-
 #: Kinds of pages; the first five are worth labels.
 SURVEYED_KINDS = ("article", "product", "forum", "home", "other", "list", "search", "sitemap", "account")
 WORTH_LABELS = SURVEYED_KINDS[:5]

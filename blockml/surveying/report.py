@@ -30,8 +30,6 @@ from blockml.surveying.sites import SAMPLED_PAGES, PageNote, Sites, SiteStats
 from blockml.text.sketches import min_hashes
 from blockml.text.words import counted
 
-__all__ = ["TABLES", "Survey", "survey"]
-
 #: Tables of a survey.
 TABLES = (
     "sites", "kinds", "patterns", "templates", "lines", "pages", "confidence", "changes", "changed_pages", "rules",

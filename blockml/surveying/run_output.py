@@ -23,8 +23,6 @@ from blockml.text.addresses import original_url
 from blockml.text.sketches import stable_hash64
 from blockml.text.words import counted
 
-__all__ = ["Record", "RunOutput", "RunRecords"]
-
 #: Inputs of a survey: the path of a run's output, or records that can be read twice.
 RunRecords: TypeAlias = str | Path | Sequence[Mapping[str, Any]] | Any
 
