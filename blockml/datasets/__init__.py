@@ -48,20 +48,19 @@ if TYPE_CHECKING:
         gold_defects,
         soft_error,
         validate,
-        validate_page,
     )
 
 __all__ = [
     "INVALID_FOR_EVALUATION", "INVALID_FOR_TRAINING", "LAYOUTS", "AnyData", "BlockLabels", "Dataset", "Finding",
     "FindingKind", "Gold", "LabelledPage", "RegionGold", "RunGold", "SnippetGold", "TextGold", "block_tokens",
     "check_pages", "detect_format", "filtered", "gold_defects", "ignored_text", "open_dataset", "open_datasets",
-    "read_labels", "site_of", "soft_error", "validate", "validate_page", "write_labels",
+    "read_labels", "site_of", "soft_error", "validate", "write_labels",
 ]  # fmt: skip
 
 #: Names that are imported on first use, because they need the extra ``train``.
 _LATER = (
     "INVALID_FOR_EVALUATION", "INVALID_FOR_TRAINING", "Finding", "FindingKind", "check_pages", "filtered",
-    "gold_defects", "soft_error", "validate", "validate_page",
+    "gold_defects", "soft_error", "validate",
 )  # fmt: skip
 
 if not TYPE_CHECKING:  # type checkers would take any name for granted
