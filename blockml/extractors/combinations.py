@@ -23,6 +23,7 @@ from blockml.extractors.extractor import Between, Extractor, Traits
 from blockml.extractors.methods import METHODS
 from blockml.model import Model
 from blockml.page import Page, Status
+from blockml.page.subtrees import block_of_texts
 from blockml.parsing.limits import ParsingOptions
 from blockml.parsing.segmentation import document_lines
 
@@ -355,10 +356,7 @@ def without_blocks(page: Page, removed: NDArray[np.bool_]) -> Page:
     if not removed.any():
         return page
     blocks, nodes = page.blocks, page.nodes
-    borders = np.zeros(len(nodes) + 1, dtype=np.int32)
-    borders[blocks.node[removed]] += 1
-    borders[blocks.last_node[removed] + 1] -= 1
-    stays = (nodes.tag != 0) | (np.cumsum(borders)[:-1] == 0)
+    stays = ~np.append(removed, False)[block_of_texts(nodes, blocks)]
     number = (np.cumsum(stays) - stays).astype(np.int32)  # index of a node among those that stay
     left, rest = nodes.only(stays), blocks.only(~removed)
     lines, node, last_node = document_lines(left), number[rest.node], number[rest.last_node]

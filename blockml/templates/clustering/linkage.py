@@ -174,8 +174,7 @@ def check_n_clusters(k: int, n: int) -> int:
 
 def between(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the (n (n - 1) / 2,) distances of all pairs, row by row."""
-    n = len(distances)
-    return distances[np.arange(n)[:, None] < np.arange(n)]
+    return distances[np.triu_indices(len(distances), 1)]
 
 
 def numbered(labels: ArrayLike) -> NDArray[np.int32]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.page import Flag, Page
+from blockml.page.subtrees import block_of_texts
 from blockml.templates.frequency.counts import Counts, column, distinct
 from blockml.templates.frequency.paths import PathCounts, count_texts, path_keys
 from blockml.templates.frequency.vectors import BlockVectors, WordCounts, element_counts, element_keys
@@ -166,10 +167,7 @@ def contents_of(page: Page) -> Contents:
     text_nodes = np.flatnonzero((nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)).astype(np.int32)
     texts = [" ".join(nodes.texts[node].split()) for node in text_nodes.tolist()]
     keys = stable_hash64(texts)
-    # A text without words may be outside of all blocks.
-    block = np.searchsorted(blocks.node, text_nodes, side="right") - 1
-    inside = text_nodes <= np.append(blocks.last_node, -1)[block]
-    text_blocks = np.where(inside, block, -1).astype(np.int32)
+    text_blocks = block_of_texts(nodes, blocks)[text_nodes]  # a text without words may be outside of all blocks
     block_keys = keys[np.searchsorted(text_nodes, blocks.node)]  # most blocks are single texts, whose keys are known
     several = np.flatnonzero(blocks.last_node > blocks.node)
     block_keys[several] = stable_hash64([" ".join(blocks.texts[i].split()) for i in several.tolist()])
