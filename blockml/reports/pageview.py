@@ -125,7 +125,7 @@ def write_view(
     rendered, warnings = _rendered(page, budget)
     xpaths = _listed(page, explain, budget)
     is_whole = len(xpaths) == len(blocks) and budget.spend(_script_size(blocks.texts), "texts at other thresholds")
-    live = live_view(result, threshold, labels, extractor if is_whole else None, options)
+    data = live_data(result, threshold, labels, extractor if is_whole else None, options)
     agreements, hidden = _agreements(labels, result.kept), hiding_names(page)
     nodes = document_rows(result, budget)
     rules = None if result.rules is None else result.rules.by_block
@@ -154,9 +154,8 @@ def write_view(
     return write_html(
         "view.html.jinja",
         path,
-        live=live,
-        live_data=figure(live.data),
-        live_script=figure(live.script),
+        live_data=figure(data),
+        live_script=figure(script()),
         script_policy=figure(script_policy()),
         rendered=None if rendered is None else figure(rendered),
         left_out=(*budget.warnings, *warnings),
@@ -233,25 +232,23 @@ def write_page_views(items: Iterable[PagePredictions], directory: str | os.PathL
     UsageError if the number of predictions of a system differs from the number of blocks, DatasetError if a page can't
     be read, and the errors of :func:`blockml.reports.templating.write_html`.
     """
-    return [_write_page_view(item, Path(directory)) for item in items]
+    paths = []
+    for item in items:
+        source, gold = item.page.load()
+        page = parse(source, url=item.page.url, charset=item.page.charset)
+        labels = None if gold is None else gold.label(page)
+        columns = [_column(name, page, predicted, labels) for name, predicted in item.systems.items()]
+        columns.sort(key=lambda column: -(column["f1"] or 0))
+        path = Path(directory, view_name(item.dataset, item.page.id))
+        paths.append(write_html("systems.html.jinja", path, item=item, page=page, columns=columns, gold=_truth(labels)))
+    return paths
 
 
-def _write_page_view(item: PagePredictions, folder: Path) -> Path:
-    source, gold = item.page.load()
-    page = parse(source, url=item.page.url, charset=item.page.charset)
-    labels = None if gold is None else gold.label(page)
-    columns = [_column(name, page, predicted, labels) for name, predicted in item.systems.items()]
-    columns.sort(key=lambda column: -(column["f1"] or 0))
-    return write_html(
-        "systems.html.jinja",
-        folder / view_name(item.dataset, item.page.id),
-        item=item,
-        page=page,
-        columns=columns,
-        gold=None
-        if labels is None
-        else [bool(main) if known else None for main, known in zip(labels.main, labels.known, strict=True)],
-    )
+def _truth(labels: BlockLabels | None) -> list[bool | None] | None:
+    """Return whether each block is content, None where the gold doesn't tell."""
+    if labels is None:
+        return None
+    return [bool(main) if known else None for main, known in zip(labels.main, labels.known, strict=True)]
 
 
 def _column(
@@ -274,26 +271,18 @@ def _column(
     return {"system": system, "f1": f1, "cells": list(zip(kept.tolist(), _agreements(labels, kept), strict=True))}
 
 
-@dataclass(frozen=True, slots=True)
-class LiveView:
-    """Script of a page view and its data."""
-
-    data: str  #: JSON without characters that could close its element.
-    script: str  #: The script.
-
-
 #: Steps of the threshold in the view.
 _STEPS = 100
 
 
-def live_view(
+def live_data(
     result: Extraction,
     threshold: float | None,
     labels: BlockLabels | None,
     extractor: Extractor | None,
     options: Options,
-) -> LiveView:
-    """Collect the data of a page view.
+) -> str:
+    """Collect the data of a page view's script, as JSON without characters that could close its element.
 
     Parameters
     ----------
@@ -311,7 +300,7 @@ def live_view(
     page, blocks = result.page, result.page.blocks
     data: dict[str, Any] = {
         "kept": result.kept.astype(int).tolist(),
-        "truth": None,
+        "truth": _truth(labels),
         "threshold": threshold,
         "scores": None,
         "asked_for": None,
@@ -321,8 +310,6 @@ def live_view(
     if result.rules is not None:  # a rule decides at any threshold
         pairs = zip(result.rules.by_block, result.kept.tolist(), strict=True)
         data["by_rule"] = [kept if name else None for name, kept in pairs]
-    if labels is not None:
-        data["truth"] = [bool(m) if k else None for m, k in zip(labels.main, labels.known, strict=True)]
     if extractor is not None and threshold is not None:
         # At threshold 0 all blocks are kept except those that another rule removes at any threshold.
         policy = replace(extractor.policy, threshold=0.0)
@@ -346,8 +333,7 @@ def live_view(
         matrix = page_matrix(page, extractor.model.features)
         found_families = contributions(extractor.model, matrix)
         data["families"] = {name: np.round(values, 2).tolist() for name, values in found_families.items()}
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
-    return LiveView(text, script())
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _texts(result: Extraction) -> list[str]:
