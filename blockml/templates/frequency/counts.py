@@ -70,7 +70,7 @@ class Counts:
     --------
     >>> from blockml.text.sketches import stable_hash64
     >>> one, other = Counts.of_page(stable_hash64(["Home", "Cats", "Home"])), Counts.of_page(stable_hash64(["Home"]))
-    >>> one.merged(other).of(stable_hash64(["Home", "Cats", "Dogs"])).tolist()
+    >>> Counts.combined([one, other]).of(stable_hash64(["Home", "Cats", "Dogs"])).tolist()
     [2, 1, 0]
     """
 
