@@ -111,18 +111,9 @@ def _rows_wcxb(files: _Files) -> Iterator[tuple[str, dict[str, Any]]]:
             raise DatasetError("has no text 'main_content'", source=path)
         kind = row.get("page_type") or (row.get("_internal") or {}).get("page_type")
         kind = kind.get("primary") if isinstance(kind, dict) else kind
-        yield (
-            name,
-            {
-                "url": row.get("url"),
-                "page_type": kind,
-                **{
-                    key: gold.get(key)
-                    for key in ("main_content", "with", "without", "title")
-                    if gold.get(key) is not None
-                },
-            },
-        )
+        fields = ("main_content", "with", "without", "title")
+        known = {key: gold[key] for key in fields if gold.get(key) is not None}
+        yield name, {"url": row.get("url"), "page_type": kind, **known}
 
 
 def _rows_dragnet(files: _Files) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -77,16 +77,14 @@ def write_view(
     gold: Gold | None = None,
     explain: Sequence[str] = (),
     threshold: float | None = None,
-    title: str | None = None,
     curve: PageCurve | None = None,
     extractor: Extractor | None = None,
     options: Options = Options(),  # noqa: B008 (frozen)
 ) -> Path:
     """Write why each block of a page was kept or dropped, as a self-contained HTML file.
 
-    The file has at most 8 bytes per byte of the page plus a megabyte, not counting ``title`` and ``curve``. If it needs
-    more, it lists only the first blocks, without the slider and contributions, or omits the page itself, and shows a
-    warning.
+    The file has at most 8 bytes per byte of the page plus a megabyte, not counting ``curve``. If it needs more, it
+    lists only the first blocks, without the slider and contributions, or omits the page itself, and shows a warning.
 
     Raises UsageError if the numbers of notes and blocks differ, and the errors of
     :func:`blockml.reports.templating.write_html`.
@@ -103,8 +101,6 @@ def write_view(
         (n_blocks,) notes as returned by :meth:`blockml.extractors.Extractor.explain`, or empty.
     threshold
         The decision threshold to draw.
-    title
-        Heading; the page's title or URL if None.
     curve
         Curve along the page that decided, as returned by :meth:`blockml.extractors.Extractor.curve`.
     extractor
@@ -164,7 +160,7 @@ def write_view(
         explains=is_whole and isinstance(extractor, TrainedExtractor),
         result=result,
         page=page,
-        heading=shorten(title or page.title or page.url or "A page", _MAX_HEADING),
+        heading=shorten(page.title or page.url or "A page", _MAX_HEADING),
         page_title=shorten(page.title or NONE, _MAX_HEADING),
         lines=lines,
         nodes=nodes,

@@ -120,21 +120,17 @@ def entropy_rule(measures: Measures, theta: float | None = None) -> Scores:
     return _graded(measures.entropy, limit, measures.entropy > limit), tuple(reasons)
 
 
-def ibdf_rule(measures: Measures, *, theta: float = THETA, phi: float | None = None) -> Scores:
+def ibdf_rule(measures: Measures, *, theta: float = THETA) -> Scores:
     """Score each block by the number c of other pages with a similar block (Debnath et al. 2005).
 
     Returns (n_blocks,) float32 scores, .5 at the threshold, and (n_blocks,) reasons such as ``like blocks of 8 of 9
-    other pages``. A block is not content if c exceeds a share ``theta`` of the other pages (our choice of a threshold)
-    or, with ``phi``, if its inverse block document frequency 1 / (c + 1) is below ``phi``. Raises UsageError for a
-    threshold outside of [0, 1], or measures without similar blocks.
+    other pages``. A block is not content if c exceeds a share ``theta`` of the other pages (our choice of a
+    threshold). Raises UsageError for a threshold outside of [0, 1], or measures without similar blocks.
     """
-    similar, ibdf = measures.similar, measures.ibdf
-    if similar is None or ibdf is None:
+    similar = measures.similar
+    if similar is None:
         raise UsageError("ibdf_rule needs measures of similar blocks: measure(page, site, similar=True)")
     reasons = [f"like blocks of {pages} of {counted(measures.n_others, 'other page')}" for pages in similar.tolist()]
-    if phi is not None:
-        _fraction(phi)
-        return _graded(1 - ibdf, 1 - phi, ibdf < phi), tuple(reasons)
     removed = _exceeds(similar, measures.n_others, theta)
     return _graded(similar / max(measures.n_others, 1), theta, removed), tuple(reasons)
 
@@ -150,13 +146,11 @@ def kept_share(page: Page, scores: NDArray[np.float32]) -> float:
     return float(words[scores >= 0.5].sum() / words.sum()) if words.any() else 1.0
 
 
-def fallback_reason(
-    measures: Measures, kept: float, *, min_train: int = MIN_TRAIN, most: float = 0.95, least: float = 0.01
-) -> FallbackReason | None:
+def fallback_reason(measures: Measures, kept: float, *, min_train: int = MIN_TRAIN) -> FallbackReason | None:
     """Return why the result of a rule should not be used; None if it can be used.
 
     ``kept`` is the share of words kept, in [0, 1], see :func:`kept_share`; ``min_train`` the minimum number of pages,
-    including the page itself; ``most`` and ``least`` bound the share of words removed (our choice).
+    including the page itself. At most 95 % and at least 1 % of the words may be removed (our choice).
 
     Examples
     --------
@@ -170,9 +164,9 @@ def fallback_reason(
         raise UsageError(f"the share of words kept must be in [0, 1], got {kept}")
     if too_few(measures, min_train):
         return FallbackReason.TOO_FEW_PAGES
-    if 1 - kept > most:
+    if 1 - kept > 0.95:
         return FallbackReason.REMOVES_NEARLY_ALL
-    return FallbackReason.REMOVES_NEARLY_NONE if 1 - kept < least else None
+    return FallbackReason.REMOVES_NEARLY_NONE if 1 - kept < 0.01 else None
 
 
 def _fraction(theta: float) -> Fraction:
