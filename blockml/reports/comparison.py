@@ -12,7 +12,7 @@ from blockml.evaluation.calibration import Coverage
 from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.evaluation.comparison.result_store import PageSample, Store
 from blockml.parsing.limits import ParsingOptions
-from blockml.reports.figures import Axis, DotRow, Point, Scatter, axis_over, dot_plot, heat, histograms, scatter
+from blockml.reports.figures import SPREAD_AXIS, Axis, Point, Scatter, axis_over, dot_axis, heat, scatter, tallest_bar
 from blockml.reports.pageview import PagePredictions, view_name, write_page_views
 from blockml.reports.ranking import (
     Index,
@@ -152,8 +152,6 @@ def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, fold
     figure, points = _scatter(index, name, metric, table)
     spreads = {row["system"]: row for row in _rows_of(tables, "distribution", name) if row["metric"] == metric}
     spread_rows = [tuple((row, spreads[row.system]) for row in rows if row.system in spreads) for rows in both]
-    figures = [histograms([(spread["histogram"], spread["deciles"]) for _, spread in rows]) for rows in spread_rows]
-    dots = [dot_plot([DotRow(row.mean, row.low, row.high, shaded=row.tied_with_best) for row in rows]) for rows in both]
 
     def linked(rows: Sequence[Row]) -> list[tuple[Row, str | None]]:
         """Add links to the views of pages."""
@@ -172,10 +170,11 @@ def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, fold
         "summary": summarise_ranking(index, name, metric) if metric else RankingSummary(),
         "table": table,
         "shown": both[0],
-        "dots": dots,
+        "axes": [dot_axis(rows) for rows in both],
         "scatter": figure,
         "points": points,
-        "spread": figures,
+        "spread_axis": SPREAD_AXIS,
+        "tallest": [tallest_bar(spread["histogram"] for _, spread in rows) for rows in spread_rows],
         "spread_rows": spread_rows,
         "matrix": [_matrix(index, name, metric, rows) for rows in (leaders(table, _N_MATRIX), table)],
         "slices": list(_slices(index, name, metric, *both)),

@@ -34,7 +34,6 @@ from blockml.page.bounds import MAX_RATIO, Budget
 from blockml.parsing import parse
 from blockml.parsing.hiding import hiding_names
 from blockml.reports.curves import curve_svg
-from blockml.reports.figures import profile
 from blockml.reports.templating import NONE, figure, shorten, write_html
 from blockml.storage.atomic import safe_file_name
 
@@ -165,7 +164,6 @@ def write_view(
         lines=lines,
         nodes=nodes,
         n_blocks=len(blocks),
-        profile=profile([line["score"] for line in lines], [line["group"] for line in lines], threshold),
         threshold=threshold,
         curve=None if curve is None else curve_svg(curve, result.kept),
         words=(int(blocks.n_words[result.kept].sum()), int(blocks.n_words.sum())),
