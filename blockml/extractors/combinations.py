@@ -112,8 +112,8 @@ class Combination(Extractor):
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:
         """Fit copies of the members to pages of a site."""
-        learnt = list(pages) if self.uses_site else []
         if self.uses_site:
+            learnt = list(pages)
             self.members = self.with_members(lambda member: copy(member).fit(learnt, labels)).members
         return self
 
@@ -146,11 +146,10 @@ class _Vote(Combination):
     def predict(self, page: Page) -> Prediction:
         """Count the members' decisions and collect their remarks."""
         self.check()
-        members = self.extractors()
-        found = [member.predict(page) for member in members]
-        votes = [member.decide(page, prediction).kept for member, prediction in zip(members, found, strict=True)]
-        remarks = dict.fromkeys(remark for prediction in found for remark in prediction.remarks)
-        return Prediction(self.count(np.array(votes)).astype(np.float32), tuple(remarks))
+        found = [(member, member.predict(page)) for member in self.extractors()]
+        votes = np.array([member.decide(page, prediction).kept for member, prediction in found])
+        remarks = dict.fromkeys(remark for _, prediction in found for remark in prediction.remarks)
+        return Prediction(self.count(votes).astype(np.float32), tuple(remarks))
 
     def votes(self, page: Page) -> NDArray[np.bool_]:
         """Return an (n_members, n_blocks) mask of the blocks that each member keeps."""
