@@ -32,7 +32,7 @@ class PageNote:
     """A page that a survey shows; pages are sorted by ``key``."""
 
     key: tuple[float, int]  #: The value it was chosen by, and its number in the output.
-    record: Record = field(compare=False)  #: Its record, with only the start of the text.
+    record: Record = field(compare=False)  #: Its record, with only the start of the text, and no rules.
     n_words: int = field(compare=False)
 
     @property
@@ -140,7 +140,8 @@ class SiteStats(PageCounts):
         is_drawn = len(self._sample) < self.sample_size or -drawn > self._sample[0][0]
         if record.failed or not (is_least or is_drawn):
             return
-        made = PageNote((confidence, number), replace(record, text=(record.text or "")[:_SHOWN]), n_words)
+        shown = replace(record, text=(record.text or "")[:_SHOWN], rules=None)  # thousands of pages are kept
+        made = PageNote((confidence, number), shown, n_words)
         if is_least and record.confidence is not None:
             _push(self._least, (-confidence, -number, made), N_LEAST)
         if is_drawn:
