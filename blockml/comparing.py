@@ -18,7 +18,7 @@ from blockml.errors import UsageError
 from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.evaluation.comparison.result_store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.result_tables import PREFERRED
-from blockml.evaluation.comparison.running import compare_systems, load_scores
+from blockml.evaluation.comparison.running import ComparisonRun, load_scores
 from blockml.evaluation.comparison.systems import Comparable, System, choose
 from blockml.evaluation.evaluate import html_table, to_frame
 from blockml.evaluation.page_results import Seen
@@ -237,9 +237,8 @@ def compare(
     elif n_folds is not None:
         raise UsageError("n_folds has no effect without out_of_fold")
     directory = Path(tempfile.mkdtemp(prefix="blockml-") if output is None else os.fspath(output))
-    tables = compare_systems(
-        chosen, samples, Store(directory), jobs=jobs, timeout=timeout, command=command, progress=progress, report=report
-    )
+    run = ComparisonRun(Store(directory), jobs, timeout, command, progress, report)
+    tables = run.run(chosen, samples)
     found = Comparison(tables, directory, chosen.systems, samples, protocols)
     if output is None:
         weakref.finalize(found, shutil.rmtree, directory, ignore_errors=True)

@@ -12,7 +12,7 @@ import blockml
 from blockml.batch import learn_sites
 from blockml.datasets import check_pages, gold_defects
 from blockml.evaluation import evaluate_extractor
-from blockml.evaluation.comparison import compare_systems, run_system, score_systems
+from blockml.evaluation.comparison import ComparisonRun
 from blockml.progress import ignore_progress
 from blockml.surveying import survey
 from blockml.templates import SiteTemplate, cluster_pages
@@ -73,7 +73,7 @@ def test_each_stage_is_told(name: str) -> None:
     "call",
     [
         blockml.train, blockml.predict, blockml.evaluate, blockml.compare, blockml.survey, evaluate_extractor,
-        compare_systems, run_system, score_systems, check_pages, gold_defects, distance_matrix, cluster_pages,
+        ComparisonRun, check_pages, gold_defects, distance_matrix, cluster_pages,
         SiteTemplate.learn, learn_sites,
     ],
 )  # fmt: skip

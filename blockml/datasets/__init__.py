@@ -48,20 +48,19 @@ if TYPE_CHECKING:
         gold_defects,
         soft_error,
         validate,
-        validate_page,
     )
 
 __all__ = [
     "INVALID_FOR_EVALUATION", "INVALID_FOR_TRAINING", "LAYOUTS", "AnyData", "BlockLabels", "Dataset", "Finding",
     "FindingKind", "Gold", "LabelledPage", "RegionGold", "RunGold", "SnippetGold", "TextGold", "block_tokens",
     "check_pages", "detect_format", "filtered", "gold_defects", "ignored_text", "open_dataset", "open_datasets",
-    "read_labels", "site_of", "soft_error", "validate", "validate_page", "write_labels",
+    "read_labels", "site_of", "soft_error", "validate", "write_labels",
 ]  # fmt: skip
 
 #: Names that are imported on first use, because they need the extra ``train``.
 _LATER = (
     "INVALID_FOR_EVALUATION", "INVALID_FOR_TRAINING", "Finding", "FindingKind", "check_pages", "filtered",
-    "gold_defects", "soft_error", "validate", "validate_page",
+    "gold_defects", "soft_error", "validate",
 )  # fmt: skip
 
 if not TYPE_CHECKING:  # type checkers would take any name for granted
@@ -185,7 +184,7 @@ def open_dataset(
     if isinstance(source, Dataset):
         return replace(source, name=name) if name else source
     if not isinstance(source, str | Path):
-        return _open_object(source, columns, name, outside_files=outside_files)
+        return _open_object(source, name or "data", columns, outside_files=outside_files)
     prefix, separator, rest = ("", "", "") if Path(source).exists() else str(source).partition("=")
     if separator and not prefix:
         raise UsageError("the name before '=' is empty; a data set is given as NAME=PATH", source=source)
@@ -203,22 +202,14 @@ def open_dataset(
     return READERS[chosen](path, title)
 
 
-def _open_object(
-    source: Any,  # noqa: ANN401
-    columns: Mapping[str, str] | None,
-    name: str | None,
-    *,
-    outside_files: bool,
-) -> Dataset:
+def _open_object(source: AnyData, name: str, columns: Mapping[str, str] | None, *, outside_files: bool) -> Dataset:
     """Open data in memory."""
     kind = Path(f"<{type(source).__name__}>")
-    title = name or "data"
     if isinstance(source, Sequence) and source and all(isinstance(item, LabelledPage) for item in source):
         if len({page.id for page in source}) < len(source):
             raise DatasetError("two pages have the same id", source=kind)
-        return Dataset(title, kind, "table", tuple(source))
-    rows = object_rows(source, kind)
-    return dataset_of_rows(rows, title, source=kind, folder=Path(), columns=columns, outside_files=outside_files)
+        return Dataset(name, kind, "table", tuple(source))
+    return dataset_of_rows(object_rows(source, kind), name, kind, columns, outside_files=outside_files)
 
 
 #: Labelled pages as an argument: anything :func:`open_dataset` opens, or a list of data sets, folders and files.

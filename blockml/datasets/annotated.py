@@ -7,13 +7,14 @@ runs of text.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 from blockml.archives.kinds import page_stem
 from blockml.datasets.folders import find_table, read_rows
 from blockml.datasets.gold import Gold, RunGold
-from blockml.datasets.labelled import Dataset, LabelledPage, html_files, read_page_file, site_of
+from blockml.datasets.labelled import Dataset, html_files, page_from_row, read_page_file
 from blockml.errors import DatasetError
 from blockml.page import Label
 from blockml.parsing import parse
@@ -140,12 +141,8 @@ def read_annotated(folder: Path, name: str) -> Dataset:
     pages = []
     for path in html_files(folder.iterdir()):
         page_id = page_stem(path.name) or path.name
-        url = urls.get(page_id)
-        site = site_of(url, page_id)
-        known = site != page_id
-        pages.append(
-            LabelledPage(page_id, site, path, reader=read_annotated_file, url=url, charset="utf-8", site_known=known)
-        )
+        page = page_from_row({"url": urls.get(page_id)}, page_id, path)
+        pages.append(replace(page, reader=read_annotated_file, charset="utf-8"))
     if not pages:
         raise DatasetError("no HTML files", source=folder)
     return Dataset(name, folder, "annotated", tuple(pages))

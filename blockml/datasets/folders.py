@@ -25,7 +25,6 @@ from blockml.datasets.labelled import (
     declared_url,
     html_files,
     page_from_row,
-    site_of,
     text_gold,
 )
 from blockml.datasets.sources import parse_record, text_lines
@@ -171,9 +170,7 @@ def read_flat(folder: Path, name: str) -> Dataset:
         page_id = page_stem(path.name) or path.name
         if page_id in pages:
             raise DatasetError(f"two pages have the id {page_id!r}", source=path)
-        url = declared_url(path)
-        site = site_of(url, page_id)
-        pages[page_id] = LabelledPage(page_id, site, path, gold=_flat_gold(path), url=url, site_known=site != page_id)
+        pages[page_id] = page_from_row({"url": declared_url(path)}, page_id, path, _flat_gold(path))
     if not any(page.gold for page in pages.values()):
         raise DatasetError("no page has gold: NAME.html needs NAME.txt or NAME.jsonl next to it", source=folder)
     return Dataset(name, folder, "flat", tuple(pages.values()))

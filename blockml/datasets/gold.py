@@ -19,23 +19,6 @@ from blockml.page import MAIN_LABELS, Label, Page
 from blockml.text.lcs import lcs_alignment
 from blockml.text.words import metric_tokens
 
-__all__ = [
-    "IGNORE",
-    "LABELS",
-    "LABEL_CODE",
-    "MATCHED_SHARE",
-    "BlockLabels",
-    "Gold",
-    "RegionGold",
-    "RunGold",
-    "SnippetGold",
-    "TextGold",
-    "as_label",
-    "block_tokens",
-    "ignored_text",
-]
-
-
 #: All labels, in the order of their codes.
 LABELS: tuple[Label, ...] = tuple(Label)
 #: Index of each label in :data:`LABELS`.

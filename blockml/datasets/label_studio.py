@@ -21,9 +21,6 @@ from blockml.datasets.gold import IGNORE, LABELS, BlockLabels, RunGold, as_label
 from blockml.datasets.sources import TableRow
 from blockml.errors import DatasetError
 from blockml.page import MAIN_LABELS, Flag, Label, Nodes, Page
-from blockml.page.lazy import cached_property
-
-__all__ = ["LABELLING_CONFIG", "SpanGold", "is_export", "label_studio_rows", "label_studio_task"]
 
 #: Labelling configuration of a Label Studio project with these labels.
 LABELLING_CONFIG = (
@@ -157,9 +154,7 @@ class _TextPlaces:
 
     def __init__(self, tree: Any, nodes: Nodes) -> None:  # noqa: ANN401 (lxml's types)
         self._nodes = nodes
-        self._found: dict[int, Any] = {-1: None}  # elements of the tree by node
-        self._root = tree.getroot()
-        self._children: dict[Any, dict[tuple[str, int], Any]] = {}
+        self._elements = _elements_of(tree, nodes)
         self._texts: dict[int, tuple[list[str], list[int]]] = {}
         (texts,) = np.nonzero(nodes.tag == 0)
         order = texts[np.argsort(nodes.parent[texts], kind="stable")]
@@ -185,49 +180,26 @@ class _TextPlaces:
     def _texts_of(self, parent: int) -> tuple[list[str], list[int]]:
         """Return the texts directly inside of an element, and the numbers of those with words."""
         if parent not in self._texts:
-            found = self._element(parent)
+            found = self._elements[parent]
             texts = [] if found is None else [text for text in (found.text, *[c.tail for c in found]) if text]
             self._texts[parent] = texts, [number for number, text in enumerate(texts) if text.strip()]
         return self._texts[parent]
 
-    def _element(self, node: int) -> Any:  # noqa: ANN401 (an element of lxml)
-        """Return the element of the tree with the same place among elements of its name; None if there is none."""
-        chain = []
-        while node not in self._found:
-            chain.append(node)
-            node = int(self._nodes.parent[node])
-        for inner in reversed(chain):
-            parent = int(self._nodes.parent[inner])
-            name = self._nodes.name(inner)
-            if parent < 0:
-                self._found[inner] = self._root if self._root.tag == name else None
-                continue
-            children = self._children_of(self._found[parent])
-            self._found[inner] = children.get((name, self._positions[inner]))
-        return self._found[chain[0] if chain else node]
 
-    def _children_of(self, element: Any) -> dict[tuple[str, int], Any]:  # noqa: ANN401
-        """Return the children of an element by name and number among those of this name."""
-        if element is None:
-            return {}
-        if element not in self._children:
-            counts: Counter[str] = Counter()
-            children = {}
-            for child in element.iterchildren(tag=lxml.etree.Element):
-                counts[child.tag] += 1
-                children[child.tag, counts[child.tag]] = child
-            self._children[element] = children
-        return self._children[element]
-
-    @cached_property
-    def _positions(self) -> list[int]:
-        """Return the number of each element among its siblings of the same name, starting at 1."""
-        counts: Counter[tuple[int, int]] = Counter()
-        positions = []
-        for key in zip(self._nodes.parent.tolist(), self._nodes.tag.tolist(), strict=True):
-            counts[key] += 1
-            positions.append(counts[key])
-        return positions
+def _elements_of(tree: Any, nodes: Nodes) -> list[Any]:  # noqa: ANN401 (lxml's types)
+    """Return, for each node, the element with its place among those of its name in the same parent, or None."""
+    places: dict[tuple[Any, str, int], Any] = {}
+    counts: Counter[tuple[Any, Any]] = Counter()
+    for element in tree.iter(lxml.etree.Element):
+        counts[element.getparent(), element.tag] += 1
+        places[element.getparent(), element.tag, counts[element.getparent(), element.tag]] = element
+    found: list[Any] = []
+    for parent, tag in zip(nodes.parent.tolist(), nodes.tag.tolist(), strict=True):
+        counts[parent, tag] += 1
+        outer = found[parent] if parent >= 0 else None
+        is_root = parent < 0 or outer is not None
+        found.append(places.get((outer, nodes.names[tag], counts[parent, tag])) if is_root else None)
+    return found
 
 
 def label_studio_task(

@@ -38,8 +38,6 @@ from blockml.errors import DatasetError, UsageError, check_name
 from blockml.storage.spool import Spool
 from blockml.text.words import counted
 
-__all__ = ["COLUMNS", "dataset_of_rows", "page_columns", "read_table"]
-
 #: Names recognised for each kind of column, in order of preference; case, spaces and hyphens don't matter. A column
 #: is used once: ``content`` is the page in a table with ``main_text``, and the gold in one with ``html``.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -102,22 +100,18 @@ def read_table(
     if path.suffix.lower() == ".json" and path.is_file() and is_export(data := read_json(path)):
         if columns:
             raise UsageError("columns don't apply to an export of Label Studio", source=path)
-        rows = label_studio_rows(data, path)
-        found = dataset_of_rows(rows, name, source=path, folder=path.parent, outside_files=outside_files)
+        found = dataset_of_rows(label_studio_rows(data, path), name, path, outside_files=outside_files)
         return replace(found, format="label-studio")
-    return dataset_of_rows(
-        table_rows(path), name, source=path, folder=path.parent, columns=columns, needs_gold=needs_gold,
-        outside_files=outside_files,
-    )  # fmt: skip
+    rows = table_rows(path)
+    return dataset_of_rows(rows, name, path, columns, needs_gold=needs_gold, outside_files=outside_files)
 
 
 def dataset_of_rows(
     rows: Iterable[TableRow],
     name: str,
-    *,
     source: Path,
-    folder: Path,
     columns: Mapping[str, str] | None = None,
+    *,
     needs_gold: bool = True,
     outside_files: bool = False,
 ) -> Dataset:
@@ -130,15 +124,13 @@ def dataset_of_rows(
     name
         Name of the data set.
     source
-        Name of the table in messages.
-    folder
-        Folder of the pages that are given by file name.
+        Path of the table, which messages name; pages given by file name are relative to its folder.
     columns
         Column names by kind (a key of :data:`COLUMNS`); others are recognised by their names.
     needs_gold
         Whether a table without a column of gold is an error.
     outside_files
-        Whether cells may name files that are not below ``folder``.
+        Whether cells may name files that are not below that folder.
 
     Raises
     ------
@@ -159,7 +151,7 @@ def dataset_of_rows(
     pages: dict[str, LabelledPage] = {}
     with Spool() as spool:
         for number, record in _records(chain(first, stream), chosen, source):
-            page = _page(number, record, spool, source, folder, outside_files=outside_files)
+            page = _page(number, record, spool, source, outside_files=outside_files)
             if isinstance(page, str):
                 failures.append(f"row {number} {page}")
                 continue
@@ -264,7 +256,7 @@ def _text(value: Any) -> str | None:  # noqa: ANN401
 
 
 def _page(
-    number: int, record: dict[str, Any], spool: Spool, source: Path, folder: Path, *, outside_files: bool
+    number: int, record: dict[str, Any], spool: Spool, source: Path, *, outside_files: bool
 ) -> LabelledPage | str:
     """Return the page of a record, or the reason why it has no page."""
     for kind, value in record.items():
@@ -273,7 +265,7 @@ def _page(
     cell, path = record.get("html"), record.get("path")
     try:
         html = None if cell is None else page_content(cell)
-        text = gold_text(record.get("text"), folder, outside_files=outside_files)
+        text = gold_text(record.get("text"), source.parent, outside_files=outside_files)
     except (DatasetError, OSError, UnicodeError) as error:
         raise DatasetError(f"row {number}: {error}", source=source) from None
     if html is None and (path := path or _text(cell)) is None:
@@ -281,7 +273,7 @@ def _page(
     file = source
     if html is None:
         try:
-            file = page_path(str(path), folder, outside_files=outside_files)
+            file = page_path(str(path), source.parent, outside_files=outside_files)
         except DatasetError as error:
             return str(error)
     page_id = _text(record.get("id")) or (str(number) if path is None else page_stem(str(path)) or str(path))

@@ -15,8 +15,6 @@ from blockml.datasets.labelled import Dataset, LabelledPage, declared_url, page_
 from blockml.datasets.sources import field_problem, read_json
 from blockml.errors import DatasetError
 
-__all__ = ["PUBLISHED"]
-
 #: Separators of texts in CleanEval's gold: empty lines, and marks of headers, paragraphs and list items, also in lines.
 _SEPARATOR = re.compile(r"</?[hpl]>|\n[ \t\r]*\n", re.IGNORECASE)
 _URL_LINE = re.compile(r"\A\s*URL:[ \t]*(\S*)[^\n]*\n?", re.IGNORECASE)
@@ -113,18 +111,9 @@ def _rows_wcxb(files: _Files) -> Iterator[tuple[str, dict[str, Any]]]:
             raise DatasetError("has no text 'main_content'", source=path)
         kind = row.get("page_type") or (row.get("_internal") or {}).get("page_type")
         kind = kind.get("primary") if isinstance(kind, dict) else kind
-        yield (
-            name,
-            {
-                "url": row.get("url"),
-                "page_type": kind,
-                **{
-                    key: gold.get(key)
-                    for key in ("main_content", "with", "without", "title")
-                    if gold.get(key) is not None
-                },
-            },
-        )
+        fields = ("main_content", "with", "without", "title")
+        known = {key: gold[key] for key in fields if gold.get(key) is not None}
+        yield name, {"url": row.get("url"), "page_type": kind, **known}
 
 
 def _rows_dragnet(files: _Files) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -23,26 +23,6 @@ from blockml.document.text import render_text
 from blockml.errors import DatasetError, UsageError, needed
 from blockml.parsing import Limits, parse
 
-__all__ = [
-    "MAX_LINE",
-    "TABLE_READERS",
-    "TableRow",
-    "field_problem",
-    "file_lines",
-    "gold_text",
-    "is_empty",
-    "is_table",
-    "object_rows",
-    "page_content",
-    "page_path",
-    "parse_record",
-    "read_json",
-    "table_parts",
-    "table_rows",
-    "text_lines",
-]
-
-
 TableRow = Mapping[str, Any]
 
 _ONE_A_LINE = "each line must be one object; a file of one array or object has the suffix .json"

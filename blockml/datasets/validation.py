@@ -159,29 +159,6 @@ def content_hash(page: Page) -> str:
     return hashlib.sha256(" ".join(block_tokens(page)[1]).encode()).hexdigest()[:16]
 
 
-def validate_page(page_id: str, html: bytes, page: Page, gold: Gold | None) -> list[Finding]:
-    """Check the gold of one page.
-
-    Parameters
-    ----------
-    page_id
-        Id of the page, for the findings.
-    html, page
-        Source of the page, and the page parsed from it.
-    gold
-        Gold of the page; None if it has none.
-
-    Examples
-    --------
-    >>> import blockml
-    >>> from blockml.datasets.gold import TextGold
-    >>> html = b"<p>One two three four five six seven eight nine ten.</p>"
-    >>> [str(f.kind) for f in validate_page("p", html, blockml.parse(html), TextGold("One two three four"))]
-    ['truncation']
-    """
-    return [Finding(page_id, kind, detail) for kind, detail in _findings(html, page, gold)]
-
-
 def _findings(html: bytes, page: Page, gold: Gold | None) -> Iterator[tuple[FindingKind, str]]:
     """Yield kind and detail of each finding of one page."""
     if any(name in html for name in _TOOL_NAMES) and (mark := _TOOL_MARKS.search(html)):

@@ -16,19 +16,6 @@ from blockml.evaluation.metrics import checked_weights
 if TYPE_CHECKING:
     from blockml.evaluation.page_results import PageResult
 
-__all__ = [
-    "CONFIDENCES",
-    "Coverage",
-    "PrecisionRecall",
-    "Routing",
-    "coverage",
-    "coverage_of",
-    "precision_recall",
-    "rank_correlation",
-    "reliability",
-    "routing",
-]
-
 
 def reliability(
     probabilities: NDArray[np.floating[Any]],

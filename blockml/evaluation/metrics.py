@@ -103,9 +103,7 @@ def lcs_scores(gold: str, extracted: str, mode: str = "w", *, ignored: str = "")
     [0.571, 0.667, 0.615]
     """
     relevant, found = metric_tokens(gold, mode), metric_tokens(extracted, mode)
-    n_ignored = (
-        count_ignored(*(Counter(metric_tokens(text, mode)) for text in (extracted, gold, ignored))) if ignored else 0
-    )
+    n_ignored = count_ignored(*(Counter(metric_tokens(text, mode)) for text in (extracted, gold, ignored)))
     return scores_from_counts(lcs_length(relevant, found), len(found) - n_ignored, len(relevant))
 
 

@@ -23,6 +23,7 @@ from blockml.extractors.extractor import Between, Extractor, Traits
 from blockml.extractors.methods import METHODS
 from blockml.model import Model
 from blockml.page import Page, Status
+from blockml.page.subtrees import block_of_texts
 from blockml.parsing.limits import ParsingOptions
 from blockml.parsing.segmentation import document_lines
 
@@ -111,8 +112,8 @@ class Combination(Extractor):
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:
         """Fit copies of the members to pages of a site."""
-        learnt = list(pages) if self.uses_site else []
         if self.uses_site:
+            learnt = list(pages)
             self.members = self.with_members(lambda member: copy(member).fit(learnt, labels)).members
         return self
 
@@ -145,11 +146,10 @@ class _Vote(Combination):
     def predict(self, page: Page) -> Prediction:
         """Count the members' decisions and collect their remarks."""
         self.check()
-        members = self.extractors()
-        found = [member.predict(page) for member in members]
-        votes = [member.decide(page, prediction).kept for member, prediction in zip(members, found, strict=True)]
-        remarks = dict.fromkeys(remark for prediction in found for remark in prediction.remarks)
-        return Prediction(self.count(np.array(votes)).astype(np.float32), tuple(remarks))
+        found = [(member, member.predict(page)) for member in self.extractors()]
+        votes = np.array([member.decide(page, prediction).kept for member, prediction in found])
+        remarks = dict.fromkeys(remark for _, prediction in found for remark in prediction.remarks)
+        return Prediction(self.count(votes).astype(np.float32), tuple(remarks))
 
     def votes(self, page: Page) -> NDArray[np.bool_]:
         """Return an (n_members, n_blocks) mask of the blocks that each member keeps."""
@@ -355,10 +355,7 @@ def without_blocks(page: Page, removed: NDArray[np.bool_]) -> Page:
     if not removed.any():
         return page
     blocks, nodes = page.blocks, page.nodes
-    borders = np.zeros(len(nodes) + 1, dtype=np.int32)
-    borders[blocks.node[removed]] += 1
-    borders[blocks.last_node[removed] + 1] -= 1
-    stays = (nodes.tag != 0) | (np.cumsum(borders)[:-1] == 0)
+    stays = ~np.append(removed, False)[block_of_texts(nodes, blocks)]
     number = (np.cumsum(stays) - stays).astype(np.int32)  # index of a node among those that stay
     left, rest = nodes.only(stays), blocks.only(~removed)
     lines, node, last_node = document_lines(left), number[rest.node], number[rest.last_node]

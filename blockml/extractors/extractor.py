@@ -86,9 +86,21 @@ class Traits:
 class Extractor(ABC):
     """Scores the blocks of a page.
 
-    A subclass is a dataclass whose fields are its parameters (see :func:`parameter`), or has a constructor that only
-    stores its arguments under their names. This makes ``get_params`` and ``set_params`` work, and scikit-learn's
-    ``clone`` and ``GridSearchCV`` with them.
+    A subclass has a class attribute ``name`` and defines :meth:`score`; all other methods have a default. One that
+    learns from pages of a site defines :meth:`fit` too, and :meth:`explain` says why a block has its score. A subclass
+    is a dataclass whose fields are its parameters (see :func:`parameter`), or has a constructor that only stores its
+    arguments under their names. This makes ``get_params`` and ``set_params`` work, and scikit-learn's ``clone`` and
+    ``GridSearchCV`` with them.
+
+    Examples
+    --------
+    >>> import blockml
+    >>> class LongBlocks(Extractor):
+    ...     name = "long-blocks"
+    ...     def score(self, page):
+    ...         return (page.blocks.n_words > 2).astype(np.float32)
+    >>> blockml.extract("<a href=/>Home</a><p>Cats rule the world.</p>", model=LongBlocks()).text.strip()
+    'Cats rule the world.'
     """
 
     name: ClassVar[str]  #: Public name.

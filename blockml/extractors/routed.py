@@ -29,18 +29,6 @@ from blockml.text.addresses import split_host
 if TYPE_CHECKING:
     from blockml.templates.distances import Metric
 
-__all__ = [
-    "ROUTES",
-    "Route",
-    "RouteTemplate",
-    "RoutedExtractor",
-    "RulesExtractor",
-    "is_routed",
-    "read_routed",
-    "write_routed",
-]
-
-
 #: Names of the routing table, the base model, the templates and the rules in a folder of models.
 ROUTES, _BASE, _TEMPLATES, RULES = "routes.json", "base.blockml", "templates.arrays", "rules.toml"
 _FORMAT, _TEMPLATES_FORMAT = 1, 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -15,7 +15,7 @@ from blockml.decision.decide import with_threshold
 from blockml.decision.policy import DecisionPolicy
 from blockml.decision.prediction import Prediction
 from blockml.errors import UsageError, check_name
-from blockml.extractors.extractor import Between, Extractor, PageCurve, Traits, parameter
+from blockml.extractors.extractor import Between, Extractor, Traits, parameter
 from blockml.extractors.matrix import page_matrix, uses_site
 from blockml.model import Model, score_page
 from blockml.page import Page
@@ -137,6 +137,11 @@ class TrainedExtractor(Extractor):
         return prediction
 
 
+def _of_extractor(name: str) -> Any:  # noqa: ANN401 (stands for a method or property)
+    """Return a property with the value, or the method, of the wrapped extractor."""
+    return property(lambda wrapper: getattr(wrapper.extractor, name))
+
+
 class ParsedBy(Extractor):
     """Extractor that gets pages from a different parser; everything else is delegated to the wrapped extractor.
 
@@ -180,52 +185,22 @@ class ParsedBy(Extractor):
         """Parsing options of the extractor, with the parser."""
         return replace(self.extractor.parsing, backend=self.backend)
 
-    def used_models(self) -> Sequence[Model]:
-        """Return the models of the extractor."""
-        return self.extractor.used_models()
-
     def at_page(self, page: Page) -> Extractor:
         """Return the extractor that the wrapped one uses for a page, with the parser."""
         chosen = self.extractor.at_page(page)
         return self if chosen is self.extractor else ParsedBy(chosen, self.backend)
-
-    @property
-    def default_threshold(self) -> float:
-        """Threshold of the extractor."""
-        return self.extractor.effective_threshold
-
-    @property
-    def policy(self) -> DecisionPolicy:
-        """Policy of the extractor."""
-        return self.extractor.policy
-
-    @property
-    def uses_site(self) -> bool:
-        """Whether the extractor learns from pages of the site."""
-        return self.extractor.uses_site
-
-    @property
-    def gives_labels(self) -> bool:
-        """Whether the extractor has labels."""
-        return self.extractor.gives_labels
 
     def fit(self, pages: Iterable[Page], labels: object = None) -> Self:
         """Return a wrapper around a copy of the extractor that has learned from pages of a site."""
         self.extractor = copy(self.extractor).fit(pages, labels)
         return self
 
-    def score(self, page: Page) -> NDArray[np.float32]:
-        """Score with the wrapped extractor."""
-        return self.extractor.score(page)
-
-    def predict(self, page: Page) -> Prediction:
-        """Predict with the wrapped extractor."""
-        return self.extractor.predict(page)
-
-    def explain(self, page: Page) -> tuple[str, ...]:
-        """Return the explanation of the extractor."""
-        return self.extractor.explain(page)
-
-    def curve(self, page: Page) -> PageCurve | None:
-        """Return the curve of the extractor."""
-        return self.extractor.curve(page)
+    default_threshold = _of_extractor("effective_threshold")
+    policy = _of_extractor("policy")
+    uses_site = _of_extractor("uses_site")
+    gives_labels = _of_extractor("gives_labels")
+    used_models = _of_extractor("used_models")
+    score = _of_extractor("score")
+    predict = _of_extractor("predict")
+    explain = _of_extractor("explain")
+    curve = _of_extractor("curve")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from blockml.evaluation.calibration import Coverage
 from blockml.evaluation.comparison.grid import OUTCOMES
 from blockml.evaluation.comparison.result_store import PageSample, Store
 from blockml.parsing.limits import ParsingOptions
-from blockml.reports.figures import Axis, DotRow, Point, Scatter, axis_over, brief, dot_plot, heat, histograms, scatter
+from blockml.reports.figures import SPREAD_AXIS, Axis, Point, Scatter, axis_over, dot_axis, heat, scatter, tallest_bar
 from blockml.reports.pageview import PagePredictions, view_name, write_page_views
 from blockml.reports.ranking import (
     Index,
@@ -25,7 +24,7 @@ from blockml.reports.ranking import (
     standings,
     summarise_ranking,
 )
-from blockml.reports.templating import figure, shorten, write_html
+from blockml.reports.templating import shorten, write_html
 
 #: Number of leading systems whose worst pages have a view, besides trained models.
 _LEADING = 3
@@ -153,8 +152,6 @@ def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, fold
     figure, points = _scatter(index, name, metric, table)
     spreads = {row["system"]: row for row in _rows_of(tables, "distribution", name) if row["metric"] == metric}
     spread_rows = [tuple((row, spreads[row.system]) for row in rows if row.system in spreads) for rows in both]
-    figures = [histograms([(spread["histogram"], spread["deciles"]) for _, spread in rows]) for rows in spread_rows]
-    dots = [dot_plot([DotRow(row.mean, row.low, row.high, shaded=row.tied_with_best) for row in rows]) for rows in both]
 
     def linked(rows: Sequence[Row]) -> list[tuple[Row, str | None]]:
         """Add links to the views of pages."""
@@ -173,10 +170,11 @@ def panel(tables: Mapping[str, Any], index: Index, about: Row, anchor: str, fold
         "summary": summarise_ranking(index, name, metric) if metric else RankingSummary(),
         "table": table,
         "shown": both[0],
-        "dots": dots,
+        "axes": [dot_axis(rows) for rows in both],
         "scatter": figure,
         "points": points,
-        "spread": figures,
+        "spread_axis": SPREAD_AXIS,
+        "tallest": [tallest_bar(spread["histogram"] for _, spread in rows) for rows in spread_rows],
         "spread_rows": spread_rows,
         "matrix": [_matrix(index, name, metric, rows) for rows in (leaders(table, _N_MATRIX), table)],
         "slices": list(_slices(index, name, metric, *both)),
@@ -328,42 +326,17 @@ def _weighted_mean(rows: Sequence[tuple[Row, int]], name: str) -> float | None:
     return sum(value * pages for value, pages in known) / total if total else None
 
 
-_LEFT, _TOP, _RIGHT, _BOTTOM = 40.0, 12.0, 356.0, 250.0
-
-
 def write_coverage(path: str | os.PathLike[str], tables: Sequence[tuple[str, Sequence[Coverage]]]) -> Path:
     """Write tables of coverage with their curves as a self-contained HTML file; return its path.
 
     ``tables`` has the title of each table and its rows. Raises the errors of
     :func:`blockml.reports.templating.write_html`.
     """
-    panels = [{"title": title, "rows": rows, "curve": figure(_curve(title, rows))} for title, rows in tables]
+    x = Axis(0.0, 1.0, 40.0, 356.0, 0.2)
+    panels = []
+    for title, rows in tables:
+        known = [(row.share.mean, row.f1, row.threshold) for row in rows if row.f1 is not None]
+        y = axis_over([value for _, f1, _ in known for value in f1], 250.0, 12.0, least=0.1)
+        points = [(x.at(share), *map(y.at, f1), threshold) for share, f1, threshold in known]
+        panels.append({"title": title, "rows": rows, "x": x, "y": y, "points": points})
     return write_html("coverage.html.jinja", path, panels=panels)
-
-
-def _curve(title: str, rows: Sequence[Coverage]) -> str:
-    """Draw mean F1 with its interval against the share of pages."""
-    known = [(row.share.mean, row.f1, row.threshold) for row in rows if row.f1 is not None]
-    x = Axis(0.0, 1.0, _LEFT, _RIGHT, 0.2)
-    y = axis_over([value for _, f1, _ in known for value in f1], _BOTTOM, _TOP, least=0.1)
-    parts = [
-        f'<svg class="figure" viewBox="0 0 366 288" role="img"><title>{escape(title)}: F1 over share of pages</title>'
-    ]
-    for place, label in x.ticks:
-        parts.append(f'<text class="tick" x="{place}" y="{_BOTTOM + 16}" text-anchor="middle">{label}</text>')
-    for place, label in y.ticks:
-        parts.append(f'<path class="rule" d="M{_LEFT} {place}H{_RIGHT}"/>')
-        parts.append(f'<text class="tick" x="{_LEFT - 6}" y="{place + 3.5}" text-anchor="end">{label}</text>')
-    points = [(x.at(share), *map(y.at, f1), threshold) for share, f1, threshold in known]
-    if points:
-        forth = [f"{brief(px)} {brief(high)}" for px, _, _, high, _ in points]
-        back = [f"{brief(px)} {brief(low)}" for px, _, low, _, _ in reversed(points)]
-        parts.append(f'<path class="band" d="M{"L".join([*forth, *back])}z"/>')
-        parts.append(f'<path class="line" d="M{"L".join(f"{brief(px)} {brief(mean)}" for px, mean, *_ in points)}"/>')
-    for px, mean, _, _, threshold in points:
-        note = f"<title>confidence {threshold:g}</title>"
-        parts.append(f'<circle class="dot" cx="{brief(px)}" cy="{brief(mean)}" r="3">{note}</circle>')
-    parts.append(
-        f'<text class="tick" x="{(_LEFT + _RIGHT) / 2}" y="{_BOTTOM + 32}" text-anchor="middle">share of pages</text>'
-    )
-    return "\n".join([*parts, "</svg>"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from itertools import pairwise
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from blockml.evaluation.calibration import PrecisionRecall
 from blockml.extractors.extractor import PageCurve
 from blockml.reports.figures import Axis, brief, scale_over
+from blockml.reports.templating import draw
 
 #: Colours that colour-blind readers can tell apart (Okabe and Ito 2008), dark enough for thin lines on white.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a6a00", "#56b4e9", "#000000")
@@ -87,30 +88,11 @@ def _equal_f(f: float, x: Axis, y: Axis) -> str:
     )
 
 
-_PLOT_WIDTH, _PLOT_LEFT, _PLOT_RIGHT = 1000.0, 92.0, 990.0
-_STRIP = 16.0
-#: Top of the strip of content and code, top and bottom of the curve, top of the strip of kept text.
-_VECTOR, _PLOT_TOP, _PLOT_BOTTOM, _KEPT = 26.0, 56.0, 206.0, 216.0
+#: Left, right, top and bottom of the curve along a page.
+_PLOT_LEFT, _PLOT_RIGHT, _PLOT_TOP, _PLOT_BOTTOM = 92.0, 990.0, 56.0, 206.0
 
 #: Maximum columns of the figure; more entries would not be visible and are averaged.
 _COLUMNS = 900
-
-_LINE = 14.0  #: Height of a line of text.
-
-_STYLE = "".join(
-    f".page-curve {selector}{{{rules}}}"
-    for selector, rules in {
-        "text": "font:11px sans-serif;fill:#333",
-        ".axis": "stroke:#999",
-        ".content": "fill:#0072b2",
-        ".code": "fill:#e3e6ea",
-        ".curve": "fill:none;stroke:#1a1f26;stroke-width:1.2",
-        ".total": "fill:none;stroke:#a85d00;stroke-width:1.2;stroke-dasharray:4 3",
-        ".limit": "stroke:#bf2f24;stroke-dasharray:6 4",
-        ".kept": "fill:#1d7a46",
-        ".lost": "fill:#d5dbe1",
-    }.items()
-)
 
 
 def curve_svg(curve: PageCurve, kept: NDArray[np.bool_], title: str = "") -> str:
@@ -119,53 +101,29 @@ def curve_svg(curve: PageCurve, kept: NDArray[np.bool_], title: str = "") -> str
     The upper strip is the vector, content dark and code light; the lower one is the text, kept text dark. Each column
     shows the mean of the same number of entries.
     """
-    n = len(curve.values)
     of_blocks = np.append(kept, False)[curve.block] & curve.is_content
-    x = scale_over(0, max(n, 1), _PLOT_LEFT, _PLOT_RIGHT)
     most = min(1.0, max(float(curve.values.max(initial=0.0)), curve.threshold, 0.1) * 1.05)
-    y = (
-        Axis(0.0, 1.0, _PLOT_BOTTOM, _PLOT_TOP, 0.25)
-        if most > 0.5
-        else Axis(0.0, most, _PLOT_BOTTOM, _PLOT_TOP, most / 4)
-    )
+    whole = Axis(0.0, 1.0, _PLOT_BOTTOM, _PLOT_TOP, 0.25)
+    y = whole if most > 0.5 else Axis(0.0, most, _PLOT_BOTTOM, _PLOT_TOP, most / 4)
     side = "above" if curve.keeps_above else "below"
     legend = [f"line: {curve.name}", f"dashed red: {curve.threshold:.3g}; text at or {side} it is kept"]
     legend += [f"dashed brown: {curve.total_name}, up to 1"] if curve.total is not None else []
     lines = [*legend, *(f"{name}: {value}" for name, value in curve.facts.items())]
-    height = brief(_KEPT + 42 + _LINE * len(lines))
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {brief(_PLOT_WIDTH)} {height}" role="img" '
-        f'class="page-curve"><style>{_STYLE}</style>',
-        f"<title>{escape(title or curve.name)}</title>",
-        f"<desc>{n:,} {escape(curve.unit)}, {int(curve.is_content.sum()):,} of them content; "
-        f"{int(of_blocks.sum()):,} are kept.</desc>",
-        f'<rect width="{brief(_PLOT_WIDTH)}" height="{height}" fill="#fff"/>',
-        f'<text x="{brief(_PLOT_LEFT)}" y="16" font-weight="bold">{escape(title or curve.name)}</text>',
-        _strip("content", curve.is_content.astype(float), _VECTOR, "content", "code"),
-        _strip("kept", of_blocks.astype(float), _KEPT, "kept", "lost"),
-    ]
-    for place, label in y.ticks:
-        parts.append(f'<path class="axis" d="M{brief(_PLOT_LEFT - 4)} {brief(place)}H{brief(_PLOT_LEFT)}"/>')
-        parts.append(f'<text x="{brief(_PLOT_LEFT - 8)}" y="{brief(place + 4)}" text-anchor="end">{label}</text>')
-    parts.append(
-        f'<path class="axis" fill="none" d="M{brief(_PLOT_LEFT)} {brief(_PLOT_TOP)}'
-        f'V{brief(_PLOT_BOTTOM)}H{brief(_PLOT_RIGHT)}"/>'
+    return draw(
+        "page_curve",
+        curve=curve,
+        title=title or curve.name,
+        x=scale_over(0, max(len(curve.values), 1), _PLOT_LEFT, _PLOT_RIGHT),
+        y=y,
+        strips=[
+            ("content", 26, "content", "code", _shades(curve.is_content)),
+            ("kept", 216, "kept", "lost", _shades(of_blocks)),
+        ],
+        lines=lines,
+        n_kept=of_blocks.sum(),
+        path=_polyline(curve.values, y),
+        total=None if curve.total is None else _polyline(curve.total, whole),
     )
-    for place, label in x.ticks:
-        parts.append(f'<text x="{brief(place)}" y="{brief(_KEPT + 32)}" text-anchor="middle">{label}</text>')
-    parts.append(
-        f'<text x="{brief(_PLOT_RIGHT)}" y="{brief(_KEPT + 47)}" text-anchor="end">{escape(curve.unit)}</text>'
-    )
-    parts.append(f'<path class="curve" d="{_polyline(curve.values, y)}"/>')
-    if curve.total is not None:
-        whole = Axis(0.0, 1.0, _PLOT_BOTTOM, _PLOT_TOP, 0.25)
-        parts.append(f'<path class="total" d="{_polyline(curve.total, whole)}"/>')
-    limit = brief(y.at(curve.threshold))
-    parts.append(f'<path class="limit" d="M{brief(_PLOT_LEFT)} {limit}H{brief(_PLOT_RIGHT)}"/>')
-    for number, text in enumerate(lines):
-        top = brief(_KEPT + 47 + _LINE * number)
-        parts.append(f'<text x="{brief(_PLOT_LEFT)}" y="{top}">{escape(text)}</text>')
-    return "\n".join([*parts, "</svg>"])
 
 
 def _columns(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -186,27 +144,13 @@ def _polyline(values: NDArray[np.float64], y: Axis) -> str:
     )
 
 
-def _strip(label: str, shares: NDArray[np.float64], top: float, dark: str, light: str) -> str:
-    """Draw shares as a strip: runs of equal shade become one rectangle."""
-    means = np.round(_columns(shares) * 4) / 4
-    parts = [
-        f'<rect class="{light}" x="{brief(_PLOT_LEFT)}" y="{brief(top)}" width="{brief(_PLOT_RIGHT - _PLOT_LEFT)}" '
-        f'height="{brief(_STRIP)}"/>',
-        f'<text x="{brief(_PLOT_LEFT - 8)}" y="{brief(top + 12)}" text-anchor="end">{label}</text>',
+def _shades(flags: NDArray[np.bool_]) -> list[tuple[float, float, float]]:
+    """Return place, width and share of each run of columns with an equal share of flags, if it is not 0."""
+    shares = np.round(_columns(flags.astype(float)) * 4) / 4
+    width = (_PLOT_RIGHT - _PLOT_LEFT) / max(len(shares), 1)
+    borders = np.flatnonzero(np.diff(shares, prepend=-1, append=-1)).tolist()
+    return [
+        (_PLOT_LEFT + width * start, width * (stop - start), shares[start])
+        for start, stop in pairwise(borders)
+        if shares[start] > 0
     ]
-    width = (_PLOT_RIGHT - _PLOT_LEFT) / max(len(means), 1)
-    for start, stop in _runs(means):
-        if means[start] > 0:
-            parts.append(
-                f'<rect class="{dark}" x="{brief(_PLOT_LEFT + width * start)}" y="{brief(top)}" '
-                f'width="{brief(width * (stop - start))}" height="{brief(_STRIP)}" opacity="{brief(means[start])}"/>'
-            )
-    return "\n".join(parts)
-
-
-def _runs(values: NDArray[np.float64]) -> Sequence[tuple[int, int]]:
-    """Return start and end of each run of equal values."""
-    if not len(values):
-        return ()
-    borders = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
-    return list(pairwise(borders))

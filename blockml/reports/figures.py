@@ -1,131 +1,30 @@
-"""Axes and coordinates of the figures of scores, which the templates draw as SVG."""
+"""Axes of the figures of scores, which the templates draw as SVG, and places of labels."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+
+from blockml.reports.ranking import Standing
 
 # Names are left of this range, values right of it.
 _LEFT, _RIGHT = 144.0, 318.0
-_ROW, _TALL_ROW, _TOP = 19.0, 23.0, 22.0
 # Width of a semibold character, which names of own systems use, as a share of the font size: the mean over letters of
 # common sans-serif faces.
 _BOLD_CHARACTER = 0.61
 _FONT = 11.0
 
 
-@dataclass(frozen=True, slots=True)
-class DotRow:
-    """A mean with its interval, to be drawn in a row that may be shaded."""
-
-    mean: float | None
-    low: float | None
-    high: float | None
-    shaded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """Coordinates of a mean and its interval; None if unknown."""
-
-    y: float  #: Middle of the row
-    x: float | None
-    left: float | None
-    right: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class DotPlot:
-    """Rows of dots with intervals over one axis."""
-
-    width: float
-    height: float
-    axis: Axis
-    top: float  #: Upper edge of the first row
-    bottom: float  #: Lower edge of the last row
-    row: float  #: Height of a row
-    dots: tuple[Dot, ...]
-    shades: tuple[tuple[float, float], ...]  #: Upper edge and height of each run of shaded rows
-
-
-def dot_plot(rows: Sequence[DotRow]) -> DotPlot:
-    """Lay out means with intervals, one row each, from the top.
-
-    Examples
-    --------
-    >>> plot = dot_plot([DotRow(0.85, 0.8, 0.9, shaded=True), DotRow(None, None, None)])
-    >>> plot.dots[0].x, plot.dots[1].x, plot.axis.low, plot.shades
-    (231.0, None, 0.8, ((22.0, 19.0),))
-    """
+def dot_axis(rows: Iterable[Standing]) -> Axis:
+    """Return the axis over means and their intervals."""
     drawn = [value for row in rows for value in (row.mean, row.low, row.high) if value is not None]
-    axis = axis_over(drawn, _LEFT, _RIGHT, most=4, least=0.05)
-    dots = tuple(
-        Dot(_TOP + _ROW * (i + 0.5), *(None if x is None else axis.at(x) for x in (row.mean, row.low, row.high)))
-        for i, row in enumerate(rows)
-    )
-    bottom = _TOP + _ROW * len(rows)
-    runs = [(shaded, list(run)) for shaded, run in groupby(range(len(rows)), key=lambda i: rows[i].shaded)]
-    shades = tuple((_TOP + _ROW * run[0], _ROW * len(run)) for shaded, run in runs if shaded)
-    return DotPlot(WIDTH, bottom + 4, axis, _TOP, bottom, _ROW, dots, shades)
+    return axis_over(drawn, _LEFT, _RIGHT, most=4, least=0.05)
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """Coordinates of one small histogram."""
-
-    y: float  #: Middle of the row
-    path: str  #: SVG path of the bars
-    baseline: float  #: Lower end of the bars
-    low: float | None
-    median: float | None
-    high: float | None  #: First, fifth and ninth decile; None if unknown
-
-
-@dataclass(frozen=True, slots=True)
-class Histograms:
-    """Histograms of scores in [0, 1], one below the other, on one scale."""
-
-    width: float
-    height: float
-    axis: Axis
-    top: float
-    bottom: float
-    rows: tuple[Histogram, ...]
-
-
-def histograms(rows: Sequence[tuple[Sequence[float], Sequence[float | None]]]) -> Histograms:
-    """Lay out small histograms, one row each; the height of a bar is its share of the row's pages.
-
-    Each row has the counts of bins of equal width over [0, 1], and the 11 deciles, which may be empty.
-
-    Examples
-    --------
-    >>> figure = histograms([([0, 3, 1, 0], [])])
-    >>> figure.rows[0].path
-    'M187.5 45h43.5v-20h-43.5zM231 45h43.5v-6.67h-43.5z'
-    """
-    shares = [[count / (sum(counts) or 1) for count in counts] for counts, _ in rows]
-    tallest = max((share for row in shares for share in row), default=0) or 1
-    axis = Axis(0.0, 1.0, _LEFT, _RIGHT, 0.5)
-    drawn = []
-    for i, (row, (_, deciles)) in enumerate(zip(shares, rows, strict=True)):
-        baseline = _TOP + _TALL_ROW * (i + 1)
-        width = (_RIGHT - _LEFT) / max(len(row), 1)
-        bars = [
-            _bar(_LEFT + width * j, baseline, width, (_TALL_ROW - 3) * share / tallest)
-            for j, share in enumerate(row)
-            if share
-        ]
-        known = [None if value is None else axis.at(value) for value in deciles] or [None] * 11
-        drawn.append(Histogram(baseline - _TALL_ROW / 2, "".join(bars), baseline, known[1], known[5], known[9]))
-    bottom = _TOP + _TALL_ROW * len(rows)
-    return Histograms(WIDTH, bottom + 4, axis, _TOP, bottom, tuple(drawn))
-
-
-def _bar(left: float, bottom: float, width: float, height: float) -> str:
-    return f"M{brief(left)} {brief(bottom)}h{brief(width)}v-{brief(height)}h-{brief(width)}z"
+def tallest_bar(histograms: Iterable[Sequence[float]]) -> float:
+    """Return the largest share of the pages of a histogram in one of its bins; 1 without pages."""
+    return max((max(counts, default=0) / (sum(counts) or 1) for counts in histograms), default=0) or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,37 +138,6 @@ def _iso_lines(x: Axis, y: Axis) -> tuple[tuple[str, str, float, float], ...]:
     return tuple(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Scores of a page's blocks in document order, as bars."""
-
-    width: float
-    height: float
-    paths: Mapping[str, str]  #: SVG path of the bars of each group
-    threshold: float | None  #: Vertical coordinate of the threshold's line
-
-
-def profile(scores: Sequence[float], groups: Sequence[str], threshold: float | None) -> Profile:
-    """Lay out scores in [0, 1] as bars, one per block.
-
-    ``scores`` and ``groups`` are the (n_blocks,) scores and colour groups of the blocks; ``threshold`` is the minimum
-    score of a kept block, if known.
-
-    Examples
-    --------
-    >>> figure = profile([0.5, 1.0], ["dropped", "kept"], 0.75)
-    >>> figure.paths["kept"], figure.paths["dropped"], figure.threshold
-    ('M500 80h500v-80h-500z', 'M0 80h500v-40h-500z', 20.0)
-    """
-    width, height = 1000.0, 80.0
-    bar = width / max(len(scores), 1)
-    paths: dict[str, str] = {}
-    for i, (score, group) in enumerate(zip(scores, groups, strict=True)):
-        # A score of 0 is drawn as a thin line, which shows that there is a block.
-        paths[group] = paths.get(group, "") + _bar(bar * i, height, bar, max(height * score, 1.5))
-    return Profile(width, height, paths, None if threshold is None else height * (1 - threshold))
-
-
 def heat(values: Sequence[float | None], *, better: str = "high") -> list[float | None]:
     """Return the colour strength of each cell, in [0, 1], from the worst to the best of the values.
 
@@ -329,6 +197,10 @@ class Axis:
         # The tolerance keeps ticks whose quotient is rounded down, such as 0.7 / 0.1.
         first, last = math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9)
         return tuple((self.at(i * self.step), f"{i * self.step:.{digits}f}") for i in range(first, last + 1))
+
+
+#: Axis of the histograms of scores.
+SPREAD_AXIS = Axis(0.0, 1.0, _LEFT, _RIGHT, 0.5)
 
 
 def axis_over(values: Iterable[float], start: float, stop: float, *, most: int = 5, least: float = 0.0) -> Axis:

@@ -34,24 +34,8 @@ from blockml.page.bounds import MAX_RATIO, Budget
 from blockml.parsing import parse
 from blockml.parsing.hiding import hiding_names
 from blockml.reports.curves import curve_svg
-from blockml.reports.figures import profile
 from blockml.reports.templating import NONE, figure, shorten, write_html
 from blockml.storage.atomic import safe_file_name
-
-__all__ = [
-    "VIEW_SPARE",
-    "DocumentRow",
-    "LiveView",
-    "PagePredictions",
-    "document_rows",
-    "live_view",
-    "script",
-    "script_policy",
-    "view_name",
-    "write_page_views",
-    "write_view",
-]
-
 
 #: Bytes that a view may have in addition to 8 for each byte of its page.
 VIEW_SPARE = 1 << 20
@@ -92,16 +76,14 @@ def write_view(
     gold: Gold | None = None,
     explain: Sequence[str] = (),
     threshold: float | None = None,
-    title: str | None = None,
     curve: PageCurve | None = None,
     extractor: Extractor | None = None,
     options: Options = Options(),  # noqa: B008 (frozen)
 ) -> Path:
     """Write why each block of a page was kept or dropped, as a self-contained HTML file.
 
-    The file has at most 8 bytes per byte of the page plus a megabyte, not counting ``title`` and ``curve``. If it needs
-    more, it lists only the first blocks, without the slider and contributions, or omits the page itself, and shows a
-    warning.
+    The file has at most 8 bytes per byte of the page plus a megabyte, not counting ``curve``. If it needs more, it
+    lists only the first blocks, without the slider and contributions, or omits the page itself, and shows a warning.
 
     Raises UsageError if the numbers of notes and blocks differ, and the errors of
     :func:`blockml.reports.templating.write_html`.
@@ -118,8 +100,6 @@ def write_view(
         (n_blocks,) notes as returned by :meth:`blockml.extractors.Extractor.explain`, or empty.
     threshold
         The decision threshold to draw.
-    title
-        Heading; the page's title or URL if None.
     curve
         Curve along the page that decided, as returned by :meth:`blockml.extractors.Extractor.curve`.
     extractor
@@ -140,7 +120,7 @@ def write_view(
     rendered, warnings = _rendered(page, budget)
     xpaths = _listed(page, explain, budget)
     is_whole = len(xpaths) == len(blocks) and budget.spend(_script_size(blocks.texts), "texts at other thresholds")
-    live = live_view(result, threshold, labels, extractor if is_whole else None, options)
+    data = live_data(result, threshold, labels, extractor if is_whole else None, options)
     agreements, hidden = _agreements(labels, result.kept), hiding_names(page)
     nodes = document_rows(result, budget)
     rules = None if result.rules is None else result.rules.by_block
@@ -169,9 +149,8 @@ def write_view(
     return write_html(
         "view.html.jinja",
         path,
-        live=live,
-        live_data=figure(live.data),
-        live_script=figure(live.script),
+        live_data=figure(data),
+        live_script=figure(script()),
         script_policy=figure(script_policy()),
         rendered=None if rendered is None else figure(rendered),
         left_out=(*budget.warnings, *warnings),
@@ -180,14 +159,13 @@ def write_view(
         explains=is_whole and isinstance(extractor, TrainedExtractor),
         result=result,
         page=page,
-        heading=shorten(title or page.title or page.url or "A page", _MAX_HEADING),
+        heading=shorten(page.title or page.url or "A page", _MAX_HEADING),
         page_title=shorten(page.title or NONE, _MAX_HEADING),
         lines=lines,
         nodes=nodes,
         n_blocks=len(blocks),
-        profile=profile([line["score"] for line in lines], [line["group"] for line in lines], threshold),
         threshold=threshold,
-        curve=None if curve is None else figure(curve_svg(curve, result.kept)),
+        curve=None if curve is None else curve_svg(curve, result.kept),
         words=(int(blocks.n_words[result.kept].sum()), int(blocks.n_words.sum())),
         with_gold=labels is not None,
         word_scores=None if content is None else bag_scores(content, result.text, ignored=ignored),
@@ -248,25 +226,23 @@ def write_page_views(items: Iterable[PagePredictions], directory: str | os.PathL
     UsageError if the number of predictions of a system differs from the number of blocks, DatasetError if a page can't
     be read, and the errors of :func:`blockml.reports.templating.write_html`.
     """
-    return [_write_page_view(item, Path(directory)) for item in items]
+    paths = []
+    for item in items:
+        source, gold = item.page.load()
+        page = parse(source, url=item.page.url, charset=item.page.charset)
+        labels = None if gold is None else gold.label(page)
+        columns = [_column(name, page, predicted, labels) for name, predicted in item.systems.items()]
+        columns.sort(key=lambda column: -(column["f1"] or 0))
+        path = Path(directory, view_name(item.dataset, item.page.id))
+        paths.append(write_html("systems.html.jinja", path, item=item, page=page, columns=columns, gold=_truth(labels)))
+    return paths
 
 
-def _write_page_view(item: PagePredictions, folder: Path) -> Path:
-    source, gold = item.page.load()
-    page = parse(source, url=item.page.url, charset=item.page.charset)
-    labels = None if gold is None else gold.label(page)
-    columns = [_column(name, page, predicted, labels) for name, predicted in item.systems.items()]
-    columns.sort(key=lambda column: -(column["f1"] or 0))
-    return write_html(
-        "systems.html.jinja",
-        folder / view_name(item.dataset, item.page.id),
-        item=item,
-        page=page,
-        columns=columns,
-        gold=None
-        if labels is None
-        else [bool(main) if known else None for main, known in zip(labels.main, labels.known, strict=True)],
-    )
+def _truth(labels: BlockLabels | None) -> list[bool | None] | None:
+    """Return whether each block is content, None where the gold doesn't tell."""
+    if labels is None:
+        return None
+    return [bool(main) if known else None for main, known in zip(labels.main, labels.known, strict=True)]
 
 
 def _column(
@@ -289,26 +265,18 @@ def _column(
     return {"system": system, "f1": f1, "cells": list(zip(kept.tolist(), _agreements(labels, kept), strict=True))}
 
 
-@dataclass(frozen=True, slots=True)
-class LiveView:
-    """Script of a page view and its data."""
-
-    data: str  #: JSON without characters that could close its element.
-    script: str  #: The script.
-
-
 #: Steps of the threshold in the view.
 _STEPS = 100
 
 
-def live_view(
+def live_data(
     result: Extraction,
     threshold: float | None,
     labels: BlockLabels | None,
     extractor: Extractor | None,
     options: Options,
-) -> LiveView:
-    """Collect the data of a page view.
+) -> str:
+    """Collect the data of a page view's script, as JSON without characters that could close its element.
 
     Parameters
     ----------
@@ -326,7 +294,7 @@ def live_view(
     page, blocks = result.page, result.page.blocks
     data: dict[str, Any] = {
         "kept": result.kept.astype(int).tolist(),
-        "truth": None,
+        "truth": _truth(labels),
         "threshold": threshold,
         "scores": None,
         "asked_for": None,
@@ -336,8 +304,6 @@ def live_view(
     if result.rules is not None:  # a rule decides at any threshold
         pairs = zip(result.rules.by_block, result.kept.tolist(), strict=True)
         data["by_rule"] = [kept if name else None for name, kept in pairs]
-    if labels is not None:
-        data["truth"] = [bool(m) if k else None for m, k in zip(labels.main, labels.known, strict=True)]
     if extractor is not None and threshold is not None:
         # At threshold 0 all blocks are kept except those that another rule removes at any threshold.
         policy = replace(extractor.policy, threshold=0.0)
@@ -361,8 +327,7 @@ def live_view(
         matrix = page_matrix(page, extractor.model.features)
         found_families = contributions(extractor.model, matrix)
         data["families"] = {name: np.round(values, 2).tolist() for name, values in found_families.items()}
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
-    return LiveView(text, script())
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def _texts(result: Extraction) -> list[str]:

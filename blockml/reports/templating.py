@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blockml.errors import needed
+from blockml.reports.figures import brief
 from blockml.storage.atomic import atomic_write
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ def html_text(template: str, **data: object) -> str:
     return _environment().get_template(template).render(**data)
 
 
+def draw(macro: str, **data: object) -> Markup:
+    """Draw a figure by a macro of ``figures.html.jinja``; raises MissingExtraError without jinja2."""
+    svg: Markup = getattr(_environment().get_template("figures.html.jinja").module, macro)(**data)
+    return svg.strip()
+
+
 def figure(svg: str) -> Markup:
     """Mark output of this package (an SVG with escaped texts, or a sanitised page) as markup for a template."""
     with needed("An HTML report", "report"):
@@ -64,7 +71,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"score": score, "signed": signed, "percent": percent, "count": count, "short": shorten}
+    environment.filters |= {"score": score, "signed": signed, "percent": percent, "count": count}
+    environment.filters |= {"short": shorten, "xy": brief}
     return environment
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 from blockml.predictors import Trees
-from blockml.reports.figures import brief
-from blockml.reports.templating import figure, write_html
+from blockml.reports.templating import draw, write_html
 
 #: Maximum number of leaves listed from either end.
 _MOST_LEAVES = 250
 
-_BOX_WIDTH, _BOX_HEIGHT, _GAP, _LEVEL = 128.0, 34.0, 8.0, 66.0
+#: Width of a box and the space after it.
+_COLUMN, _GAP = 136.0, 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,47 +107,13 @@ def tree_svg(rows: list[TreeRow]) -> str:
         if above:
             children[above[-1]].append(place)
         above.append(place)
-    x: dict[int, float] = {}
-    n_columns = 0
-    for place in range(len(rows) - 1, -1, -1):  # children before their parent, from right to left
+    leaves = [place for place, below in children.items() if not below]
+    x = {place: _GAP + _COLUMN * column for column, place in enumerate(leaves)}
+    for place in reversed(children):  # children before their parent
         if children[place]:
             x[place] = sum(x[child] for child in children[place]) / 2
-        else:
-            x[place] = -n_columns * (_BOX_WIDTH + _GAP)
-            n_columns += 1
-    width = n_columns * (_BOX_WIDTH + _GAP) + _GAP
-    x = {place: at + width - _BOX_WIDTH - _GAP for place, at in x.items()}
-    depth = max(row.depth for row in rows)
-    height = depth * _LEVEL + _BOX_HEIGHT + 26
-    parts = [
-        f'<svg class="tree" viewBox="0 0 {brief(width)} {brief(height)}" width="{brief(width)}" role="img">'
-        f"<title>Decision tree, {rows[0].n_leaves} leaves</title>"
-    ]
-    for place, row in enumerate(rows):
-        top = 8 + row.depth * _LEVEL
-        for number, child in enumerate(children[place]):
-            middle, other = x[place] + _BOX_WIDTH / 2, x[child] + _BOX_WIDTH / 2
-            parts.append(
-                f'<path class="rule" d="M{brief(middle)} {brief(top + _BOX_HEIGHT)}'
-                f'L{brief(other)} {brief(top + _LEVEL)}"/>'
-            )
-            label = "yes" if number == 0 else "no"
-            at = (middle + other) / 2 + (-14 if number == 0 else 14)
-            parts.append(
-                f'<text class="tick" x="{brief(at)}" y="{brief(top + 52)}" text-anchor="middle">{label}</text>'
-            )
-        kind = "inner" if children[place] else "cut" if row.test else "leaf"
-        first, second = (row.test, f"{row.n_leaves} leaves") if row.test else (f"{row.value:.3f}", "")
-        parts.append(
-            f'<g class="{kind}"><title>{escape(row.path or "all blocks")}</title>'
-            f'<rect x="{brief(x[place])}" y="{brief(top)}" width="{brief(_BOX_WIDTH)}" '
-            f'height="{brief(_BOX_HEIGHT)}" rx="3"/>'
-            f'<text x="{brief(x[place] + _BOX_WIDTH / 2)}" y="{brief(top + (14 if second else 21))}" '
-            f'text-anchor="middle">{escape(first)}</text>'
-            f'<text class="tick" x="{brief(x[place] + _BOX_WIDTH / 2)}" y="{brief(top + 27)}" '
-            f'text-anchor="middle">{second}</text></g>'
-        )
-    return "\n".join([*parts, "</svg>"])
+    nodes = [(row, x[place], [x[child] for child in children[place]]) for place, row in enumerate(rows)]
+    return draw("tree", nodes=nodes, width=_GAP + _COLUMN * len(leaves), depth=max(row.depth for row in rows))
 
 
 def write_tree(
@@ -161,5 +126,5 @@ def write_tree(
     """
     leaves = sorted((row for row in whole if not row.test), key=lambda row: -row.value)
     shown = leaves if len(leaves) <= 2 * _MOST_LEAVES else [*leaves[:_MOST_LEAVES], *leaves[-_MOST_LEAVES:]]
-    tree = figure(tree_svg(drawn))
+    tree = tree_svg(drawn)
     return write_html("tree.html.jinja", path, name=name, about=about, tree=tree, leaves=shown, n_leaves=len(leaves))

@@ -25,18 +25,6 @@ from blockml.surveying.sites import NO_SITE, PageNote, SiteStats
 from blockml.templates.grouping import SITE_DISTANCE, SITE_THRESHOLD, PageSummary, cluster_pages, summarise_page
 from blockml.text.sketches import min_hashes
 
-__all__ = [
-    "LARGE_SITE",
-    "BlockRun",
-    "ChosenPage",
-    "PagesRead",
-    "choose_pages",
-    "chosen_pages",
-    "read_chosen_pages",
-    "runs_of",
-    "template_rows",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ChosenPage:
@@ -288,14 +276,14 @@ def template_rows(sites: Sequence[SiteStats], pages: PagesRead) -> list[dict[str
     """
     rows = []
     for site in sites:
-        notes = [note for note in site.sample() if note.record_id in pages.summaries]
-        notes = list({note.record_id: note for note in notes}.values())
+        notes = [note for note in site.sample() if note.record.id in pages.summaries]
+        notes = list({note.record.id: note for note in notes}.values())
         if len(notes) < 2:
             continue
-        summaries = [pages.summaries[note.record_id] for note in notes]
+        summaries = [pages.summaries[note.record.id] for note in notes]
         result = cluster_pages(
             summaries,
-            [note.record_id for note in notes],
+            [note.record.id for note in notes],
             distance=SITE_DISTANCE,
             threshold=SITE_THRESHOLD,
             pictures=False,
@@ -310,10 +298,10 @@ def template_rows(sites: Sequence[SiteStats], pages: PagesRead) -> list[dict[str
 def _template_row(
     site: SiteStats, n_sampled: int, cluster: Mapping[str, Any], members: Sequence[PageNote]
 ) -> dict[str, Any]:
-    confidences = [note.confidence for note in members if note.confidence is not None]
+    confidences = [note.record.confidence for note in members if note.record.confidence is not None]
     mean = sum(confidences) / len(confidences) if confidences else None
     share = len(members) / n_sampled
-    medoid = next(note for note in members if note.record_id == cluster["median"])
+    medoid = next(note for note in members if note.record.id == cluster["median"])
     return {
         "site": site.name,
         "template": cluster["number"],
@@ -324,6 +312,6 @@ def _template_row(
         "expected_loss": share * site.n_pages * (1 - mean) if mean is not None else 0.0,
         "kept_share": sum(note.kept_share for note in members) / len(members),
         "repeated_words": cluster["common_words"],
-        "medoid": medoid.record_id,
-        "medoid_title": medoid.title,
+        "medoid": medoid.record.id,
+        "medoid_title": medoid.record.title,
     }

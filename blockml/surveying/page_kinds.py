@@ -11,8 +11,6 @@ from blockml.surveying.run_output import Record
 from blockml.surveying.sites import PageCounts
 from blockml.text.addresses import original_url
 
-__all__ = ["SURVEYED_KINDS", "WORTH_LABELS", "KindCounts", "page_kind", "url_pattern"]
-
 #: Kinds of pages; the first five are worth labels.
 SURVEYED_KINDS = ("article", "product", "forum", "home", "other", "list", "search", "sitemap", "account")
 WORTH_LABELS = SURVEYED_KINDS[:5]
@@ -49,18 +47,26 @@ def url_pattern(url: str | None) -> str:
     >>> url_pattern("https://cats.example/forum/viewtopic.php?t=17&page=2"), url_pattern(None)
     ('/forum/*.php?page&t', '(no address)')
     """
-    if url is None:
+    if (parts := _parts(url)) is None:
         return "(no address)"
-    try:
-        parts = urlsplit(original_url(url))
-        names = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True, max_num_fields=50)})
-    except ValueError:
-        return "(no address)"
-    steps = [step for step in parts.path.split("/") if step]
+    _, steps, query_pairs = parts
+    names = sorted({name for name, _ in query_pairs})
     shown = [_step(step, is_last=place == len(steps) - 1) for place, step in enumerate(steps[:_MOST_STEPS])]
     more = ["…"] if len(steps) > _MOST_STEPS else []
     query = [name if _WORD.fullmatch(name) else "*" for name in names[:_MOST_PARAMETERS]]
     return "/" + "/".join([*shown, *more]) + ("?" + "&".join(dict.fromkeys(query)) if query else "")
+
+
+def _parts(url: str | None) -> tuple[str | None, list[str], list[tuple[str, str]]] | None:
+    """Return the host of an address, the steps of its path, and the names and values of its query; None if invalid."""
+    if url is None:
+        return None
+    try:
+        parts = urlsplit(original_url(url))
+        pairs = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=50)
+        return parts.hostname, [step for step in parts.path.split("/") if step], pairs
+    except ValueError:
+        return None
 
 
 def _step(step: str, *, is_last: bool) -> str:
@@ -98,16 +104,13 @@ def page_kind(record: Record) -> str:
 
 
 def _kind_of_address(url: str | None) -> str | None:
-    if url is None:
+    if (parts := _parts(url)) is None:
         return None
-    try:
-        parts = urlsplit(original_url(url))
-        names = {name for name, value in parse_qsl(parts.query, max_num_fields=50) if value}
-    except ValueError:
-        return None
-    steps = [_SUFFIX.sub("", step).lower() for step in parts.path.split("/") if step]
+    host, steps, query_pairs = parts
+    steps = [_SUFFIX.sub("", step).lower() for step in steps]
     if not steps or steps in (["index"], ["default"], ["home"]):
-        return "search" if names & _SEARCHED else "home" if parts.hostname else None
+        names = {name for name, value in query_pairs if value}
+        return "search" if names & _SEARCHED else "home" if host else None
     for place, step in enumerate(steps):
         kind = _KIND_OF_STEP.get(step)
         # A step "page" names a list only before a number.

@@ -14,17 +14,6 @@ from numpy.typing import NDArray
 
 from blockml.surveying.run_output import Record
 
-__all__ = [
-    "LEAST_PAGES_OF_LINE",
-    "LEAST_SHARE",
-    "MOST_COMPARED_PAGES",
-    "Duplicates",
-    "RepeatedLines",
-    "RuleCounts",
-    "rule_rows",
-]
-
-
 #: Maximum pages of a site whose lines are counted (sampled by the hash of their ids), and lines of each page.
 _PAGES, _LINES = 200, 400
 #: Maximum number of distinct lines before the rarest are dropped; about 100 MB.

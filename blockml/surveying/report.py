@@ -30,8 +30,6 @@ from blockml.surveying.sites import SAMPLED_PAGES, PageNote, Sites, SiteStats
 from blockml.text.sketches import min_hashes
 from blockml.text.words import counted
 
-__all__ = ["TABLES", "Survey", "survey"]
-
 #: Tables of a survey.
 TABLES = (
     "sites", "kinds", "patterns", "templates", "lines", "pages", "confidence", "changes", "changed_pages", "rules",
@@ -216,7 +214,7 @@ def survey(
     large = [site for site in ranked[:_SHOWN_SITES] if site.n_pages >= LARGE_SITE]
     pages = PagesRead()
     if given is not None:
-        drawn = frozenset(note.record_id for site in large for note in site.sample())
+        drawn = frozenset(note.record.id for site in large for note in site.sample())
         pages = read_chosen_pages(given, texts, drawn, progress)
     line_rows = lines.rows(list(sites.by_name))
     repeated_lines = {row["site"]: row for row in reversed(line_rows)}  # the most frequent line of each site
@@ -289,10 +287,11 @@ def _glance(
 
 
 def _page_row(site: SiteStats, note: PageNote, kind: str) -> dict[str, Any]:
+    record = note.record
     return {
-        "site": site.name, "kind": kind, "id": note.record_id, "url": note.url, "title": note.title,
-        "confidence": note.confidence, "words": note.n_words, "kept_blocks": note.n_kept, "blocks": note.n_blocks,
-        "model": note.model, "start": note.start,
+        "site": site.name, "kind": kind, "id": record.id, "url": record.url, "title": record.title,
+        "confidence": record.confidence, "words": note.n_words, "kept_blocks": record.n_kept,
+        "blocks": record.n_blocks, "model": record.model, "start": record.text,
     }  # fmt: skip
 
 

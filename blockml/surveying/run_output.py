@@ -23,8 +23,6 @@ from blockml.text.addresses import original_url
 from blockml.text.sketches import stable_hash64
 from blockml.text.words import counted
 
-__all__ = ["Record", "RunOutput", "RunRecords"]
-
 #: Inputs of a survey: the path of a run's output, or records that can be read twice.
 RunRecords: TypeAlias = str | Path | Sequence[Mapping[str, Any]] | Any
 
@@ -143,17 +141,12 @@ def _count(value: object) -> int:
 
 
 def _site(url: str | None, page_id: str) -> str:
-    original = None if url is None else original_url(url)
-    if original is not None and (
-        site := _site_of_host(original.split("/", 3)[:3] if "://" in original else [original])
-    ):
+    original = "" if url is None else original_url(url)
+    start = "/".join(original.split("/", 3)[:3]) if "://" in original else original
+    if start and (site := _known_site(start)):
         return site
     folder, separator, _ = page_id.partition("/")
     return folder if separator and "://" not in page_id else ""
-
-
-def _site_of_host(parts: list[str]) -> str:
-    return _known_site("/".join(parts))
 
 
 @lru_cache(maxsize=50_000)

@@ -6,7 +6,7 @@ import heapq
 import zlib
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from blockml.datasets.validation import soft_error_message
@@ -32,15 +32,8 @@ class PageNote:
     """A page that a survey shows; pages are sorted by ``key``."""
 
     key: tuple[float, int]  #: The value it was chosen by, and its number in the output.
-    record_id: str = field(compare=False)
-    url: str | None = field(compare=False)
-    title: str = field(compare=False)
-    confidence: float | None = field(compare=False)
+    record: Record = field(compare=False)  #: Its record, with only the start of the text, and no rules.
     n_words: int = field(compare=False)
-    n_kept: int = field(compare=False)
-    n_blocks: int = field(compare=False)
-    model: str = field(compare=False)
-    start: str = field(compare=False)  #: Start of its text.
 
     @property
     def number(self) -> int:
@@ -50,7 +43,12 @@ class PageNote:
     @property
     def kept_share(self) -> float:
         """Share of the blocks that were kept."""
-        return self.n_kept / self.n_blocks if self.n_blocks else 0.0
+        return self.record.n_kept / self.record.n_blocks if self.record.n_blocks else 0.0
+
+    @property
+    def confidence(self) -> float:
+        """Confidence of the page; 0 if unknown."""
+        return self.record.confidence or 0.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -137,17 +135,15 @@ class SiteStats(PageCounts):
     def note_page(self, record: Record, number: int, n_words: int) -> None:
         """Keep the page if its confidence is among the lowest, or if it is in the sample for typical pages."""
         confidence = 1.0 if record.confidence is None else record.confidence
-        sure, drawn = confidence, zlib.crc32(record.id.encode("utf-8", "replace"))
-        is_least = len(self._least) < N_LEAST or -sure > self._least[0][0]
+        drawn = zlib.crc32(record.id.encode("utf-8", "replace"))
+        is_least = len(self._least) < N_LEAST or -confidence > self._least[0][0]
         is_drawn = len(self._sample) < self.sample_size or -drawn > self._sample[0][0]
         if record.failed or not (is_least or is_drawn):
             return
-        made = PageNote(
-            (confidence, number), record.id, record.url, record.title, record.confidence, n_words, record.n_kept,
-            record.n_blocks, record.model, (record.text or "")[:_SHOWN],
-        )  # fmt: skip
+        shown = replace(record, text=(record.text or "")[:_SHOWN], rules=None)  # thousands of pages are kept
+        made = PageNote((confidence, number), shown, n_words)
         if is_least and record.confidence is not None:
-            _push(self._least, (-sure, -number, made), N_LEAST)
+            _push(self._least, (-confidence, -number, made), N_LEAST)
         if is_drawn:
             _push(self._sample, (-drawn, -number, made), self.sample_size)
 
@@ -166,8 +162,8 @@ class SiteStats(PageCounts):
         rest = [made for made in pages if made.number not in taken]
         if not rest:
             return []
-        share, sure = (_median([value(made) for made in pages]) for value in (_share, _sure))
-        rest.sort(key=lambda made: (abs(_share(made) - share) + abs(_sure(made) - sure), made.number))
+        share, sure = _median([made.kept_share for made in pages]), _median([made.confidence for made in pages])
+        rest.sort(key=lambda made: (abs(made.kept_share - share) + abs(made.confidence - sure), made.number))
         return rest[:N_TYPICAL]
 
     def row(self) -> dict[str, Any]:
@@ -189,23 +185,12 @@ class SiteStats(PageCounts):
         }
 
 
-def _share(made: PageNote) -> float:
-    return made.kept_share
-
-
-def _sure(made: PageNote) -> float:
-    return made.confidence or 0.0
-
-
 def _median(values: list[float]) -> float:
     return sorted(values)[len(values) // 2]
 
 
 def _push(heap: list[Any], item: tuple[float, int, PageNote], most: int) -> None:
-    if len(heap) < most:
-        heapq.heappush(heap, item)
-    else:
-        heapq.heappushpop(heap, item)
+    (heapq.heappush if len(heap) < most else heapq.heappushpop)(heap, item)
 
 
 def _soft_error(record: Record, n_words: int) -> str | None:

@@ -77,17 +77,16 @@ class SiteTemplate:
     def __repr__(self) -> str:
         """Return a short form that identifies the learned pages, for the id of an extractor."""
         n = len(self.layouts)
-        mark = hashlib.sha256(self.counts.tables.fingerprints.tobytes()).hexdigest()[:6]
+        mark = hashlib.sha256(self.counts.fingerprints.tobytes()).hexdigest()[:6]
         return f"SiteTemplate({self.name!r}, {counted(self.counts.n_pages, 'page')}, {counted(n, 'layout')}, {mark})"
 
     @classmethod
-    def count(cls, pages: Iterable[Page], *, name: str = "", **settings: bool) -> Self:
+    def count(cls, pages: Iterable[Page], *, name: str = "") -> Self:
         """Learn only the counts of pages of a site, without storing the pages.
 
-        ``settings`` are those of :meth:`blockml.templates.frequency.SiteCounts.learn`. Raises UsageError if the pages
-        were parsed with different settings.
+        Raises UsageError if the pages were parsed with different settings.
         """
-        return cls(name, SiteCounts.learn((), **settings)).updated(pages)
+        return cls(name, SiteCounts.learn(())).updated(pages)
 
     @classmethod
     def learn(
@@ -97,17 +96,15 @@ class SiteTemplate:
         name: str = "",
         threshold: float | None = None,
         progress: ProgressCallback = ignore_progress,
-        **settings: bool,
     ) -> Self:
         """Learn the counts and layouts of a site.
 
         ``threshold`` is the maximum common-path distance between pages of one layout, by default chosen automatically;
-        ``progress`` is called as :mod:`blockml.progress` says; ``settings`` are those of
-        :meth:`blockml.templates.frequency.SiteCounts.learn`. Pages with equal text count once. Raises UsageError if the
-        pages were parsed with different settings or not at all, or for a negative threshold.
+        ``progress`` is called as :mod:`blockml.progress` says. Pages with equal text count once. Raises UsageError if
+        the pages were parsed with different settings or not at all, or for a negative threshold.
         """
         pages = list(pages)  # iterated twice
-        counted = cls.count(tracked(pages, progress, "repeated text", len(pages)), name=name, **settings)
+        counted = cls.count(tracked(pages, progress, "repeated text", len(pages)), name=name)
         # Copies count once here too: text that a page shares only with its copies is not part of the template.
         pages = list({"\n".join(page.blocks.texts) or number: page for number, page in enumerate(pages)}.values())
         sketches = [sketch(page) for page in pages]

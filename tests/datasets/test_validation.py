@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import blockml
-from blockml.datasets import FindingKind, Gold, RunGold, TextGold, open_dataset, validate, validate_page
+from blockml.datasets import FindingKind, Gold, RunGold, TextGold, open_dataset, validate
+from blockml.datasets.validation import check_page
 from blockml.page import Label
 
 DATA = Path(__file__).parents[2] / "data"
@@ -20,7 +21,7 @@ def text(name: str, n: int = 60) -> str:
 
 def kinds(html: str, gold: Gold) -> list[str]:
     """Return the kinds of findings for one page."""
-    return [finding.kind for finding in validate_page("p", html.encode(), blockml.parse(html), gold)]
+    return [kind for kind, _ in check_page(html.encode(), blockml.parse(html), gold).findings]
 
 
 def paragraphs(*texts: str) -> str:

@@ -8,8 +8,11 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import html
 
-from blockml.reports.figures import DotRow, Scatter, axis_over, dot_plot, heat, histograms, profile, scatter
+from blockml.reports.figures import SPREAD_AXIS, Scatter, axis_over, dot_axis, heat, scatter, tallest_bar
+from blockml.reports.ranking import Standing
+from blockml.reports.templating import draw
 
 shares = st.floats(0, 1)
 
@@ -35,34 +38,46 @@ def test_axis_may_run_downwards() -> None:
     assert axis.at(0.8) < axis.at(0.2)
 
 
+def standing(
+    mean: float | None, low: float | None = None, high: float | None = None, *, tied: bool = False
+) -> Standing:
+    """Return a system with a mean and its interval."""
+    return Standing("x", "peer", 1, in_sample=False, mean=mean, low=low, high=high, tied_with_best=tied)
+
+
+def drawn_dots(*rows: Standing) -> html.HtmlElement:
+    """Return the drawn dot plot of some systems."""
+    svg = draw("dot_plot", id="d", axis=dot_axis(rows), table=rows, name="a", title="b", level="95")
+    return html.fromstring(str(svg))
+
+
 def test_dots_are_in_rows_from_the_top() -> None:
     """Dots are in rows from the top; a higher mean is further right, inside its interval."""
-    plot = dot_plot(
-        [DotRow(0.9, 0.88, 0.93), DotRow(0.8, 0.78, 0.81), DotRow(None, None, None), DotRow(0.7, None, None)]
-    )
-    first, second, none, bare = plot.dots
-    assert first.y < second.y < none.y < bare.y < plot.bottom <= plot.height
-    assert first.x is not None
-    assert second.x is not None
-    assert bare.x is not None
-    assert first.x > second.x > bare.x
-    assert first.left is not None
-    assert first.right is not None
-    assert first.left < first.x < first.right
-    assert (none.x, none.left, none.right) == (None, None, None)
-    assert (bare.left, bare.right) == (None, None)
+    svg = drawn_dots(standing(0.9, 0.88, 0.93), standing(0.8, 0.78, 0.81), standing(None), standing(0.7))
+    rows = svg.findall("g")
+    heights = [float(row.findall("text")[-1].attrib["y"]) for row in rows]
+    assert heights == sorted(heights)
+    assert heights[-1] < float(svg.attrib["viewbox"].split()[-1])
+    marks = [[float(mark.attrib["d"][1:].split()[0]) for mark in row.findall("path")] for row in rows]
+    (first,), (second,), none, (bare,) = marks
+    assert first > second > bare
+    assert none == []
+    intervals = [[(float(line.attrib["x1"]), float(line.attrib["x2"])) for line in row.findall("line")] for row in rows]
+    assert [len(found) for found in intervals] == [1, 1, 0, 0]
+    assert intervals[0][0][0] < first < intervals[0][0][1]
 
 
 def test_dot_plot_of_nothing_known_has_an_axis() -> None:
     """A dot plot has an axis even if all means are missing."""
-    plot = dot_plot([DotRow(None, None, None)])
-    assert (plot.axis.low, plot.axis.high) == (0, 1)
+    axis = dot_axis([standing(None)])
+    assert (axis.low, axis.high) == (0, 1)
 
 
 def test_shaded_runs_are_joined() -> None:
-    """Neighbouring shaded rows share one background."""
-    plot = dot_plot([DotRow(0.5, None, None, shaded=flag) for flag in (True, True, False, True)])
-    assert plot.shades == ((plot.top, 2 * plot.row), (plot.top + 3 * plot.row, plot.row))
+    """All shaded rows are one shape, so that neighbours have no seam between them."""
+    svg = drawn_dots(*(standing(0.5, tied=flag) for flag in (True, True, False, True)))
+    (shade,) = svg.find_class("shade")
+    assert shade.attrib["d"] == "".join(f"M0 {y}h366v19h-366z" for y in (22, 41, 79))
 
 
 def bars(path: str) -> list[tuple[float, float, float, float]]:
@@ -74,16 +89,21 @@ def bars(path: str) -> list[tuple[float, float, float, float]]:
 
 def test_bars_of_a_histogram_are_shares() -> None:
     """Bars are shares of the row's pages on one scale; empty bins and rows without pages have no bars."""
-    figure = histograms([([2, 0, 2, 0], [0.1 * i for i in range(11)]), ([0, 0, 0, 40], []), ([], [])])
-    first, second, third = (bars(row.path) for row in figure.rows)
+    none = [None] * 11
+    spreads = [([2, 0, 2, 0], [0.1 * i for i in range(11)]), ([0, 0, 0, 40], none), ([], none)]
+    rows = [(standing(0.5), {"histogram": counts, "deciles": deciles}) for counts, deciles in spreads]
+    tallest = tallest_bar(counts for counts, _ in spreads)
+    drawn = draw("histograms", id="h", axis=SPREAD_AXIS, tallest=tallest, rows=rows, name="a", title="b")
+    svg = html.fromstring(str(drawn))
+    first, second, third = (bars(path.attrib["d"]) for path in svg.find_class("bars"))
     assert [bar[3] for bar in first] == pytest.approx([bar[3] / 2 for bar in second * 2])
     assert first[1][0] - first[0][0] == pytest.approx(2 * first[0][2], abs=0.02)
-    assert second[0][0] + second[0][2] == pytest.approx(figure.axis.stop, abs=0.02)
+    assert second[0][0] + second[0][2] == pytest.approx(SPREAD_AXIS.stop, abs=0.02)
     assert third == []
-    assert {bar[1] for bar in first} == {figure.rows[0].baseline}
-    assert figure.rows[0].median == figure.axis.at(0.5)
-    assert (figure.rows[0].low, figure.rows[0].high) == (figure.axis.at(0.1), figure.axis.at(0.9))
-    assert figure.rows[1].median is None
+    assert {bar[1] for bar in first} == {45.0}
+    (median,), (spread,) = svg.find_class("median"), svg.find_class("range")
+    assert float(median.attrib["x1"]) == SPREAD_AXIS.at(0.5)
+    assert (float(spread.attrib["x1"]), float(spread.attrib["x2"])) == (SPREAD_AXIS.at(0.1), SPREAD_AXIS.at(0.9))
 
 
 def label_boxes(figure: Scatter) -> list[tuple[float, float, float, float]]:
@@ -156,12 +176,11 @@ def test_iso_lines_join_points_of_equal_f1() -> None:
 @given(st.lists(st.tuples(shares, st.sampled_from(["kept", "dropped", "missed"])), max_size=40))
 def test_profile_has_a_bar_for_each_block(blocks: list[tuple[float, str]]) -> None:
     """Bars are in document order and as high as the score, and a score of 0 is visible."""
-    figure = profile([score for score, _ in blocks], [group for _, group in blocks], None)
-    drawn = sorted((bar[0], bar[3], group) for group, path in figure.paths.items() for bar in bars(path))
+    svg = str(draw("profile", lines=[{"score": score, "group": group} for score, group in blocks]))
+    paths = re.findall(r'<path class="(\w+)" d="([^"]*)"/>', svg)
+    drawn = sorted((bar[0], bar[3], group) for group, path in paths for bar in bars(path))
     assert [group for _, _, group in drawn] == [group for _, group in blocks]
-    assert [height for _, height, _ in drawn] == pytest.approx(
-        [max(figure.height * score, 1.5) for score, _ in blocks], abs=0.01
-    )
+    assert [height for _, height, _ in drawn] == pytest.approx([max(80 * score, 1.5) for score, _ in blocks], abs=0.01)
 
 
 @given(st.lists(st.none() | shares), st.sampled_from(["high", "low"]))

@@ -132,12 +132,12 @@ def test_gold_marks_right_and_wrong_blocks(tmp_path: Path) -> None:
 def test_notes_of_the_extractor_are_shown(tmp_path: Path) -> None:
     """The extractor's notes are shown, one for each block; another number of notes raises an error."""
     result = blockml.extract("<p>one</p><p>two</p>", model=Plain())
-    page = read_page(write_view(result, tmp_path / "view.html", explain=("rule 7: <b>long</b>", ""), title="Mine"))
+    page = read_page(write_view(result, tmp_path / "view.html", explain=("rule 7: <b>long</b>", "")))
     assert [[words_of(note) for note in line.find_class("note")] for line in blocks(page)] == [
         ["rule 7: <b>long</b>"],
         [],
     ]
-    assert words_of(page.findall(".//h1")[0]).startswith("Mine")
+    assert words_of(page.findall(".//h1")[0]).startswith("A page")
     with pytest.raises(UsageError, match="2 blocks but 1 notes"):
         write_view(result, tmp_path / "other.html", explain=("one",))
     assert not (tmp_path / "other.html").exists()

@@ -195,7 +195,6 @@ def test_beyond_the_limit_it_works_without_a_matrix(monkeypatch: pytest.MonkeyPa
         ({"linkage": "average", "minhash": True}, "not by average linkage"),
         ({"distance": "lcts", "minhash": True}, "by one of cp, cps, ctss, not by lcts"),
         ({"distance": "rtdm", "settings": {"max_nodes": 4}}, "^a0: a page with .* nodes is too large"),
-        ({"distance": "rtdm", "settings": {"cutoff": 0.01}}, "a cutoff leaves some pairs"),
         ({"truth": ["x"]}, "3 pages need 3 known groups, got 1"),
     ],
 )

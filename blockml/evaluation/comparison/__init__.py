@@ -16,19 +16,12 @@ from blockml.evaluation.comparison.means import HEADLINES, Settings
 from blockml.evaluation.comparison.reference import PageScore, Reference
 from blockml.evaluation.comparison.result_store import PageSample, Store, draw_sample
 from blockml.evaluation.comparison.result_tables import TABLES_VERSION, build_tables, write_tables
-from blockml.evaluation.comparison.running import (
-    compare_systems,
-    load_descriptions,
-    load_scores,
-    run_system,
-    score_systems,
-)
+from blockml.evaluation.comparison.running import ComparisonRun, load_descriptions, load_scores
 from blockml.evaluation.comparison.systems import PEERS, Chosen, System, SystemOutput, choose
 from blockml.evaluation.comparison.workers import CannotRunError, TaskResult, run_pages
 
 __all__ = [
-    "HEADLINES", "METRIC_INFO", "OUTCOMES", "PEERS", "TABLES_VERSION", "CannotRunError", "Chosen", "PageSample",
-    "PageScore", "Reference", "Settings", "Store", "System", "SystemOutput", "TaskResult", "build_tables", "choose",
-    "compare_systems", "draw_sample", "load_descriptions", "load_scores", "run_pages", "run_system", "score_systems",
-    "write_tables",
+    "HEADLINES", "METRIC_INFO", "OUTCOMES", "PEERS", "TABLES_VERSION", "CannotRunError", "Chosen", "ComparisonRun",
+    "PageSample", "PageScore", "Reference", "Settings", "Store", "System", "SystemOutput", "TaskResult", "build_tables",
+    "choose", "draw_sample", "load_descriptions", "load_scores", "run_pages", "write_tables",
 ]  # fmt: skip

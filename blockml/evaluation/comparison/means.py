@@ -74,7 +74,6 @@ def _rows(grid: Grid, kind: str, name: str, estimates: _Estimates) -> Iterator[d
             if (metric, column) in estimates:
                 (mean, low, high), pages = estimates[metric, column]
                 yield {
-                    "dataset": grid.dataset,
                     "system": system,
                     "metric": metric,
                     "slice_kind": kind,
@@ -188,7 +187,7 @@ def difference_rows(grid: Grid, settings: Settings) -> Iterator[dict[str, Any]]:
             if common.any():
                 rows |= _compared(table[common], values[common], owner[common], pairs, score, settings)
         for a, b in sorted(rows):
-            names = {"dataset": grid.dataset, "metric": metric, "a": grid.systems[a], "b": grid.systems[b]}
+            names = {"metric": metric, "a": grid.systems[a], "b": grid.systems[b]}
             n_both = np.count_nonzero(known[:, a] & known[:, b])
             n_held_out = np.count_nonzero(held_out[:, a] & held_out[:, b])
             yield names | rows[a, b] | {"seen_pages": int(n_both - n_held_out)}
@@ -255,7 +254,7 @@ def outcome_rows(grid: Grid) -> Iterator[dict[str, Any]]:
     counts = Counter((system, page.outcome) for (_, system), page in grid.cells.items())
     for system in grid.systems:
         outcomes = {name: counts[system, name] for name in OUTCOMES}
-        yield {"dataset": grid.dataset, "system": system, **outcomes, "pages": sum(outcomes.values())}
+        yield {"system": system, **outcomes, "pages": sum(outcomes.values())}
 
 
 def cost_rows(grid: Grid, peaks: Mapping[str, float | None]) -> Iterator[dict[str, Any]]:
@@ -264,7 +263,6 @@ def cost_rows(grid: Grid, peaks: Mapping[str, float | None]) -> Iterator[dict[st
         cells = (grid.cells.get((page.id, system)) for page in grid.pages)
         times = np.array([1000 * cell.seconds for cell in cells if cell is not None and cell.seconds is not None])
         yield {
-            "dataset": grid.dataset,
             "system": system,
             "ms_mean": rounded(times.mean()) if times.size else None,
             "ms_median": rounded(np.quantile(times, 0.5)) if times.size else None,
@@ -282,7 +280,6 @@ def distribution_rows(grid: Grid) -> Iterator[dict[str, Any]]:
             values = values[~np.isnan(values)]
             if values.size:
                 yield {
-                    "dataset": grid.dataset,
                     "system": system,
                     "metric": metric,
                     "histogram": np.histogram(values, bins=N_BINS, range=(0, 1))[0].tolist(),
@@ -297,7 +294,6 @@ def page_score_rows(grid: Grid) -> Iterator[dict[str, Any]]:
             cell = grid.cells.get((page.id, system))
             if cell is not None:
                 yield {
-                    "dataset": grid.dataset,
                     "id": page.id,
                     "system": system,
                     "outcome": cell.outcome,
@@ -316,7 +312,6 @@ def worst_rows(grid: Grid) -> Iterator[dict[str, Any]]:
         for row in _lowest(values[:, column]):
             page = grid.pages[row]
             yield {
-                "dataset": grid.dataset,
                 "system": system,
                 "id": page.id,
                 "bag_f1": _score(grid, "bag_f1", row, column),
@@ -339,7 +334,6 @@ def hardest_rows(grid: Grid) -> Iterator[dict[str, Any]]:
     for why, rows in (("hard", _lowest(best)), ("disagreement", _lowest(disputed))):
         for row in rows:
             yield {
-                "dataset": grid.dataset,
                 "why": why,
                 "id": grid.pages[row].id,
                 "best": rounded(best[row]),

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import blockml
-from blockml.evaluation.comparison.grid import METRIC_INFO, fill_grid
+from blockml.evaluation.comparison.grid import METRIC_INFO, Grid, fill_grid
 from blockml.evaluation.comparison.means import (
     Settings,
     cost_rows,
@@ -154,7 +154,11 @@ def build_tables(
     ]
     filled = [grid for grid in grids if grid.pages]
     settings = Settings(resamples, seed, level)
-    means = [row for grid in filled for row in mean_rows(grid, settings)]
+
+    def table(rows: Callable[[Grid], Iterable[dict[str, Any]]], of: Sequence[Grid] = filled) -> _Rows:
+        return [{"dataset": grid.dataset, **row} for grid in of for row in rows(grid)]
+
+    means = table(lambda grid: mean_rows(grid, settings))
     measured: dict[str, dict[str, dict[str, float]]] = {}  # by metric, system and data set
     for row in means:
         if row["slice_kind"] == "all":
@@ -185,13 +189,13 @@ def build_tables(
         "systems": systems,
         "missing_systems": [dict(row) for row in missing_systems],
         "means": means,
-        "differences": [row for grid in filled for row in difference_rows(grid, settings)],
-        "outcomes": [row for grid in grids for row in outcome_rows(grid)],
-        "cost": [row for grid in grids for row in cost_rows(grid, peaks.get(grid.dataset, {}))],
-        "distribution": [row for grid in filled for row in distribution_rows(grid)],
-        "pages": [row for grid in filled for row in page_score_rows(grid)],
-        "worst": [row for grid in filled for row in worst_rows(grid)],
-        "hardest": [row for grid in filled for row in hardest_rows(grid)],
+        "differences": table(lambda grid: difference_rows(grid, settings)),
+        "outcomes": table(outcome_rows, grids),
+        "cost": table(lambda grid: cost_rows(grid, peaks.get(grid.dataset, {})), grids),
+        "distribution": table(distribution_rows),
+        "pages": table(page_score_rows),
+        "worst": table(worst_rows),
+        "hardest": table(hardest_rows),
         "overall": _overall(measured.get(_RANKING, {}), systems),
     }
 

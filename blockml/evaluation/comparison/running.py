@@ -6,7 +6,7 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -32,170 +32,193 @@ from blockml.text.words import WORD, counted
 _CHUNK = 8
 
 
-def compare_systems(
-    chosen: Chosen,
-    samples: Sequence[PageSample],
-    store: Store,
-    *,
-    jobs: int = 1,
-    timeout: float = 30,
-    command: str = "",
-    progress: ProgressCallback = ignore_progress,
-    report: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Run every system on every data set, score the outputs, and write and return the tables.
+@dataclass(frozen=True, slots=True)
+class ComparisonRun:
+    """Runs and scores systems; what the store has already is not done again."""
 
-    A system that can't be run is skipped and listed in the tables with the reason. Raises UsageError if no system can
-    be run, two data sets have the same name, an option is out of range, or another process is using the same directory;
-    DatasetError or OSError if a page or a file of outputs can't be read, or the directory can't be written to.
+    store: Store  #: Directory for all files.
+    jobs: int = 1  #: Number of processes.
+    timeout: float = 30  #: Maximum wall-clock seconds per page.
+    command: str = ""  #: Command line to show in the tables.
+    #: Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
+    progress: ProgressCallback = ignore_progress
+    report: Callable[[str], None] = lambda _: None  #: Receives messages about the progress.
 
-    Parameters
-    ----------
-    chosen, samples
-        The systems, and the labelled pages of each data set.
-    store
-        Directory for all files. A later call with the same directory only does what is missing or stale.
-    jobs
-        Number of processes.
-    timeout
-        Maximum wall-clock seconds per page.
-    command
-        Command line to show in the tables.
-    progress
-        Called with the name of a stage, how many of its pages are done, and how many there are (None if unknown).
-    report
-        Receives messages about the progress.
-    """
-    with store.locked():
-        names = check_names([sample.dataset for sample in samples])
-        missing = dict(chosen.missing)
-        for name, install in missing.items():
-            report(f"{name} can't be run: {install}")
-        # Files of outputs come first, so that a fault in one shows before hours of running.
-        ordered = sorted(chosen.systems, key=lambda system: system.kind != "outputs")
-        ids = frozenset[str]().union(*(sample.ids for sample in samples))
-        for system in ordered:
-            if system.kind == "outputs":
-                check_ids(system, ids)
-        for sample in samples:
-            if sample.without_gold:
-                report(f"{sample.dataset.name}: left out {counted(sample.without_gold, 'page')} without gold")
-            ready = []
-            hashes = page_hashes(sample.dataset, progress) if any(system.training for system in ordered) else None
+    def run(self, chosen: Chosen, samples: Sequence[PageSample]) -> dict[str, Any]:
+        """Run every system on every data set, score the outputs, and write and return the tables.
+
+        A system that can't be run is skipped and listed in the tables with the reason. Raises UsageError if no system
+        can be run, two data sets have the same name, an option is out of range, or another process is using the same
+        directory; DatasetError or OSError if a page or a file of outputs can't be read, or the directory can't be
+        written to.
+        """
+        with self.store.locked():
+            names = check_names([sample.dataset for sample in samples])
+            missing = dict(chosen.missing)
+            for name, install in missing.items():
+                self.report(f"{name} can't be run: {install}")
+            # Files of outputs come first, so that a fault in one shows before hours of running.
+            ordered = sorted(chosen.systems, key=lambda system: system.kind != "outputs")
+            ids = frozenset[str]().union(*(sample.ids for sample in samples))
             for system in ordered:
-                if system.name in missing:
-                    continue
-                try:
-                    done = run_system(
-                        system, sample, store, jobs=jobs, timeout=timeout, hashes=hashes, progress=progress,
-                        report=report,
-                    )  # fmt: skip
-                except CannotRunError as error:
-                    missing[system.name] = str(error)
-                    report(f"{system.name} can't be run: {error}")
-                else:
-                    ready.append(system)
-                    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(done["outcomes"].items()))
-                    first = f"; first failure: {done['failure']}" if "failure" in done else ""
-                    report(f"{sample.dataset.name}, {system.name}: {counts}{first}")
-            score_systems(ready, sample, store, jobs=jobs, progress=progress, report=report)
-        systems = [system.name for system in chosen.systems if system.name not in missing]
-        if not systems:
-            raise UsageError("no system can be run: " + "; ".join(f"{name}: {text}" for name, text in missing.items()))
-        store.write_contents(names, systems)
-        tables = build_tables(
-            load_scores(store.directory),
-            load_descriptions(store.directory),
-            datasets={
-                sample.dataset.name: {
-                    "licence": sample.dataset.licence,
-                    "attribution": sample.dataset.attribution,
-                    "checksum": sample.checksum,
-                }
-                for sample in samples
-            },
-            missing_systems=[{"name": name, "install": text} for name, text in missing.items()],
-            command=command,
+                if system.kind == "outputs":
+                    check_ids(system, ids)
+            for sample in samples:
+                if sample.without_gold:
+                    self.report(f"{sample.dataset.name}: left out {counted(sample.without_gold, 'page')} without gold")
+                ready = []
+                hashes = (
+                    page_hashes(sample.dataset, self.progress) if any(system.training for system in ordered) else None
+                )
+                for system in ordered:
+                    if system.name in missing:
+                        continue
+                    try:
+                        done = self.outputs(system, sample, hashes)
+                    except CannotRunError as error:
+                        missing[system.name] = str(error)
+                        self.report(f"{system.name} can't be run: {error}")
+                    else:
+                        ready.append(system)
+                        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(done["outcomes"].items()))
+                        first = f"; first failure: {done['failure']}" if "failure" in done else ""
+                        self.report(f"{sample.dataset.name}, {system.name}: {counts}{first}")
+                self.scores(ready, sample)
+            systems = [system.name for system in chosen.systems if system.name not in missing]
+            if not systems:
+                raise UsageError(
+                    "no system can be run: " + "; ".join(f"{name}: {text}" for name, text in missing.items())
+                )
+            self.store.write_contents(names, systems)
+            tables = build_tables(
+                load_scores(self.store.directory),
+                load_descriptions(self.store.directory),
+                datasets={
+                    sample.dataset.name: {
+                        "licence": sample.dataset.licence,
+                        "attribution": sample.dataset.attribution,
+                        "checksum": sample.checksum,
+                    }
+                    for sample in samples
+                },
+                missing_systems=[{"name": name, "install": text} for name, text in missing.items()],
+                command=self.command,
+            )
+            write_tables(tables, self.store.directory)
+            return tables
+
+    def outputs(
+        self, system: System, sample: PageSample, hashes: Mapping[str, PageHashes] | None = None
+    ) -> dict[str, Any]:
+        """Run a system on a data set and store its outputs, unless current outputs are stored already.
+
+        Outputs are current if they are undamaged and the system, version, parameters, pages and time limit are
+        unchanged. ``hashes`` are those of the pages, from :func:`~blockml.evaluation.page_results.page_hashes`. Errors
+        are those of :meth:`run`, which handles :class:`CannotRunError`. Returns the description of the outputs:
+        ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``, ``pages``, ``timeout``, ``seen``,
+        ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``, ``sha256``. Memory is that of the whole
+        worker, including Python and blockml, which reads the pages.
+        """
+        name, dataset = system.name, sample.dataset.name
+        wanted = {
+            "system": name,
+            "kind": system.kind,
+            "version": system.version,
+            "parameters": dict(system.parameters),
+            "dataset": dataset,
+            "checksum": sample.checksum,
+            "pages": len(sample.dataset),
+            "pages_digest": sample.pages,
+            "timeout": None if system.kind == "outputs" else self.timeout,
+        }
+        reason = self.store.stale("outputs", dataset, name, wanted)
+        if reason is None and (known := self.store.description("outputs", dataset, name)):
+            return known
+        if reason:
+            self.report(f"running {name} on {dataset} again: {reason}")
+        peaks: list[float] = []
+        if system.kind == "outputs":
+            results = _given(system, sample, self.report)
+        elif system.folds:
+            results = self._by_fold(system, sample, peaks)
+        else:
+            results = run_pages(system, sample.dataset.pages, jobs=self.jobs, timeout=self.timeout, peaks=peaks)
+        outcomes: Counter[str] = Counter()
+        if system.training and hashes is None:
+            hashes = page_hashes(sample.dataset)
+        seen = _seen(system, sample, hashes or {})
+        pages = None if seen.pages is None else list(seen.pages)  # in the form in which it is read from the file
+        description = {**wanted, "seen": {**asdict(seen), "pages": pages}, "outcomes": outcomes}
+
+        def rows() -> Iterator[dict[str, Any]]:
+            for result in tracked(results, self.progress, f"{name} on {dataset}", len(sample.dataset)):
+                outcomes[result.outcome] += 1
+                if result.error:
+                    description.setdefault("failure", f"page {result.id}: {result.error}")
+                yield asdict(result)
+            description.update(
+                peak_megabytes=max(peaks, default=None),
+                python=platform.python_version(),
+                platform=platform.platform(),
+                created=datetime.now(UTC).isoformat(timespec="seconds"),
+            )
+
+        return self.store.write("outputs", dataset, name, rows(), description)
+
+    def _by_fold(self, system: System, sample: PageSample, peaks: list[float]) -> Iterator[TaskResult]:
+        """Yield the results of all folds in the order of the pages."""
+        found: dict[str, TaskResult] = {}
+        for own, pages in _folds(system, sample):
+            found |= {
+                result.id: result
+                for result in run_pages(own, pages.pages, jobs=self.jobs, timeout=self.timeout, peaks=peaks)
+            }
+        return (found[page.id] for page in sample.dataset.pages)
+
+    def scores(self, systems: Sequence[System], sample: PageSample) -> None:
+        """Score the stored outputs of systems on a data set where outputs, gold or scoring code have changed.
+
+        Scores are written to the store. Messages tell why scores are recomputed, and how many texts were too long for
+        an exact score.
+        """
+        name = sample.dataset.name
+        fingerprint = scoring_fingerprint()
+        stale: dict[System, dict[str, Any]] = {}
+        for system in systems:
+            outputs = self.store.description("outputs", name, system.name) or {}
+            wanted = {
+                "system": system.name,
+                "dataset": name,
+                "outputs": outputs.get("sha256"),
+                "gold": sample.gold,
+                "scoring": fingerprint,
+            }
+            reason = self.store.stale("scores", name, system.name, wanted)
+            if reason is not None:
+                stale[system] = wanted
+            if reason:
+                self.report(f"scoring {system.name} on {name} again: {reason}")
+        if not stale:
+            return
+        pages = tracked(self._score_pages(list(stale), sample), self.progress, f"scores on {name}", len(sample.dataset))
+        for (system, wanted), scores in zip(stale.items(), zip(*pages, strict=True), strict=True):
+            n_approximate = sum(score.approximate for score in scores)
+            if n_approximate:
+                self.report(f"{system.name} on {name}: LCS scores of {n_approximate} long texts are lower bounds")
+            description = {**wanted, "pages": len(scores), "approximate": n_approximate}
+            self.store.write("scores", name, system.name, map(asdict, scores), description)
+
+    def _score_pages(self, systems: Sequence[System], sample: PageSample) -> Iterator[tuple[PageScore, ...]]:
+        """Yield the scores of each page by system."""
+        parsings = [system.parsing if system.kind == "own" else None for system in systems]
+        rows = zip(*(self.store.read("outputs", sample.dataset.name, system.name) for system in systems), strict=True)
+        pages = zip(sample.dataset.pages, rows, strict=True)
+        tasks = (
+            joblib.delayed(_score_chunk)(chunk, parsings) for chunk in iter(lambda: list(islice(pages, _CHUNK)), [])
         )
-        write_tables(tables, store.directory)
-        return tables
-
-
-def run_system(
-    system: System,
-    sample: PageSample,
-    store: Store,
-    *,
-    jobs: int = 1,
-    timeout: float = 30,
-    hashes: Mapping[str, PageHashes] | None = None,
-    progress: ProgressCallback = ignore_progress,
-    report: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Run a system on a data set and store its outputs, unless current outputs are stored already.
-
-    Outputs are current if they are undamaged and the system, version, parameters, pages and time limit are unchanged.
-    ``hashes`` are those of the pages, from :func:`~blockml.evaluation.page_results.page_hashes`; other parameters and
-    errors are those of :func:`compare_systems`, which handles :class:`CannotRunError`. Returns the description of the
-    outputs: ``system``, ``kind``, ``version``, ``parameters``, ``dataset``, ``checksum``, ``pages``, ``timeout``,
-    ``seen``, ``outcomes``, ``peak_megabytes``, ``python``, ``platform``, ``created``, ``sha256``. Memory is that of the
-    whole worker, including Python and blockml, which reads the pages.
-    """
-    name, dataset = system.name, sample.dataset.name
-    wanted = {
-        "system": name,
-        "kind": system.kind,
-        "version": system.version,
-        "parameters": dict(system.parameters),
-        "dataset": dataset,
-        "checksum": sample.checksum,
-        "pages": len(sample.dataset),
-        "pages_digest": sample.pages,
-        "timeout": None if system.kind == "outputs" else timeout,
-    }
-    reason = store.stale("outputs", dataset, name, wanted)
-    if reason is None and (known := store.description("outputs", dataset, name)):
-        return known
-    if reason:
-        report(f"running {name} on {dataset} again: {reason}")
-    peaks: list[float] = []
-    if system.kind == "outputs":
-        results = _given(system, sample, report)
-    elif system.folds:
-        results = _by_fold(system, sample, jobs=jobs, timeout=timeout, peaks=peaks)
-    else:
-        results = run_pages(system, sample.dataset.pages, jobs=jobs, timeout=timeout, peaks=peaks)
-    outcomes: Counter[str] = Counter()
-    if system.training and hashes is None:
-        hashes = page_hashes(sample.dataset)
-    seen = _seen(system, sample, hashes or {})
-    pages = None if seen.pages is None else list(seen.pages)  # in the form in which it is read from the file
-    description = {**wanted, "seen": {**asdict(seen), "pages": pages}, "outcomes": outcomes}
-
-    def rows() -> Iterator[dict[str, Any]]:
-        for result in tracked(results, progress, f"{name} on {dataset}", len(sample.dataset)):
-            outcomes[result.outcome] += 1
-            if result.error:
-                description.setdefault("failure", f"page {result.id}: {result.error}")
-            yield asdict(result)
-        description.update(
-            peak_megabytes=max(peaks, default=None),
-            python=platform.python_version(),
-            platform=platform.platform(),
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
-
-    return store.write("outputs", dataset, name, rows(), description)
-
-
-def _by_fold(
-    system: System, sample: PageSample, *, jobs: int, timeout: float, peaks: list[float]
-) -> Iterator[TaskResult]:
-    """Yield the results of all folds in the order of the pages."""
-    found: dict[str, TaskResult] = {}
-    for own, pages in _folds(system, sample):
-        found |= {result.id: result for result in run_pages(own, pages.pages, jobs=jobs, timeout=timeout, peaks=peaks)}
-    return (found[page.id] for page in sample.dataset.pages)
+        with joblib.Parallel(n_jobs=self.jobs, return_as="generator", pre_dispatch="2*n_jobs") as parallel:
+            for chunk in parallel(tasks):
+                yield from chunk
 
 
 def _folds(system: System, sample: PageSample) -> Iterator[tuple[System, Dataset]]:
@@ -227,61 +250,6 @@ def _given(system: System, sample: PageSample, report: Callable[[str], None]) ->
         text = texts.get(page.id)
         outcome = "missing" if text is None else "ok" if WORD.search(text) else "empty"
         yield TaskResult(page.id, outcome, text or "")
-
-
-def score_systems(
-    systems: Sequence[System],
-    sample: PageSample,
-    store: Store,
-    *,
-    jobs: int = 1,
-    progress: ProgressCallback = ignore_progress,
-    report: Callable[[str], None] = lambda _: None,
-) -> None:
-    """Score the stored outputs of systems on a data set where outputs, gold or scoring code have changed.
-
-    Scores are written to the store. Parameters are those of :func:`compare_systems`; messages tell why scores are
-    recomputed, and how many texts were too long for an exact score.
-    """
-    name = sample.dataset.name
-    fingerprint = scoring_fingerprint()
-    stale: dict[System, dict[str, Any]] = {}
-    for system in systems:
-        outputs = store.description("outputs", name, system.name) or {}
-        wanted = {
-            "system": system.name,
-            "dataset": name,
-            "outputs": outputs.get("sha256"),
-            "gold": sample.gold,
-            "scoring": fingerprint,
-        }
-        reason = store.stale("scores", name, system.name, wanted)
-        if reason is not None:
-            stale[system] = wanted
-        if reason:
-            report(f"scoring {system.name} on {name} again: {reason}")
-    if not stale:
-        return
-    pages = tracked(_score_pages(list(stale), sample, store, jobs), progress, f"scores on {name}", len(sample.dataset))
-    for (system, wanted), scores in zip(stale.items(), zip(*pages, strict=True), strict=True):
-        n_approximate = sum(score.approximate for score in scores)
-        if n_approximate:
-            report(f"{system.name} on {name}: LCS scores of {n_approximate} long texts are lower bounds")
-        description = {**wanted, "pages": len(scores), "approximate": n_approximate}
-        store.write("scores", name, system.name, map(asdict, scores), description)
-
-
-def _score_pages(
-    systems: Sequence[System], sample: PageSample, store: Store, jobs: int
-) -> Iterator[tuple[PageScore, ...]]:
-    """Yield the scores of each page by system."""
-    parsings = [system.parsing if system.kind == "own" else None for system in systems]
-    rows = zip(*(store.read("outputs", sample.dataset.name, system.name) for system in systems), strict=True)
-    pages = zip(sample.dataset.pages, rows, strict=True)
-    tasks = (joblib.delayed(_score_chunk)(chunk, parsings) for chunk in iter(lambda: list(islice(pages, _CHUNK)), []))
-    with joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="2*n_jobs") as parallel:
-        for chunk in parallel(tasks):
-            yield from chunk
 
 
 def _score_chunk(

@@ -87,13 +87,11 @@ class BlockRows:
         starts = np.flatnonzero(~joins)
         if len(starts) == len(self):
             return self
+        sums = {name: np.add.reduceat(getattr(self, name), starts) for name in ("words", "linked", "wrapped", "lines")}
         return BlockRows(
+            **sums,
             first=self.first[starts],
             last=np.maximum.reduceat(self.last, starts),
-            words=np.add.reduceat(self.words, starts),
-            linked=np.add.reduceat(self.linked, starts),
-            wrapped=np.add.reduceat(self.wrapped, starts),
-            lines=np.add.reduceat(self.lines, starts),
             level=np.minimum.reduceat(self.level, starts),
             marks=np.bitwise_or.reduceat(self.marks, starts),
             row_of_block=np.append(np.cumsum(~joins) - 1, -1)[self.row_of_block],
@@ -200,16 +198,12 @@ Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
 def _before(column: Numbers) -> Numbers:
     """Return the values of the previous blocks; 0 for the first."""
-    values = np.zeros_like(column)
-    values[1:] = column[:-1]
-    return values
+    return np.concatenate([[0], column])[:-1]
 
 
 def _after(column: Numbers) -> Numbers:
     """Return the values of the next blocks; 0 for the last."""
-    values = np.zeros_like(column)
-    values[:-1] = column[1:]
-    return values
+    return np.concatenate([column, [0]])[1:]
 
 
 # Constants of both trees, as learned by C4.8 (Kohlschütter et al. 2010, algorithms 1 and 2; public source).

@@ -104,7 +104,7 @@ class CCB(Extractor):
         is_text = ~stream.is_tag
         lengths = self._lengths(stream, tokens)
         vector = np.repeat(is_text.astype(np.float64), lengths)
-        ratios = self._ratios(vector)
+        ratios, _ = self._blurred(vector)
         ends = np.cumsum(lengths, dtype=np.int64)
         runs = np.cumsum(self._separates(stream), dtype=np.int64)[is_text]
         of_pieces = np.zeros(len(stream))
@@ -164,10 +164,6 @@ class CCB(Extractor):
         sums = np.append(0, np.cumsum(ratios))
         means: _Floats = (sums[first + length] - sums[first]) / length
         return means
-
-    def _ratios(self, vector: _Floats) -> _Floats:
-        """Return the content code ratio of each entry."""
-        return self._blurred(vector)[0]
 
     def _blurred(self, vector: _Floats) -> tuple[_Floats, int]:
         """Return the content code ratio of each entry, and the number of rounds of blurring."""

@@ -11,6 +11,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,25 +137,21 @@ def token_stream(page: Page, view: str = "raw") -> TokenStream:
     if source is None:
         return _tree(page, None)
     pieces = _scan(source)
-    return _raw(page, pieces, source) if view == "raw" else _tree(page, set(pieces.names))
+    return _raw(page, pieces, source) if view == "raw" else _tree(page, {piece.name for piece in pieces})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Pieces:
-    """Tags and texts of a source, as columns of :class:`TokenStream`."""
+class _Piece(NamedTuple):
+    """Tag or text of a source: an entry of :class:`TokenStream`."""
 
-    names: list[str]
-    texts: list[str]
-    n_chars: list[int]
-    start: list[int]
+    name: str
+    text: str
+    n_chars: int
+    start: int
 
 
-def _scan(source: str) -> _Pieces:
+def _scan(source: str) -> list[_Piece]:
     """Read tags and texts from a source."""
-    names: list[str] = []
-    texts: list[str] = []
-    n_chars: list[int] = []
-    starts: list[int] = []
+    pieces: list[_Piece] = []
     pending: list[str] = []  # text since the last tag, in parts separated by comments
     pending_start = position = 0
 
@@ -168,10 +165,7 @@ def _scan(source: str) -> _Pieces:
             text = html.unescape(text)
         text = _SPACE.sub(" ", readable(text))
         if text.strip():
-            names.append("")
-            texts.append(text)
-            n_chars.append(len(text))
-            starts.append(pending_start)
+            pieces.append(_Piece("", text, len(text), pending_start))
 
     while match := _MARKUP.search(source, position):
         start = match.start()
@@ -186,10 +180,7 @@ def _scan(source: str) -> _Pieces:
             flush()
         name = match[0][1:].lower()
         position = _end_of_tag(source, position)
-        names.append(name)
-        texts.append("")
-        n_chars.append(position - start)
-        starts.append(start)
+        pieces.append(_Piece(name, "", position - start, start))
         # As in libxml2, "/>" closes an element of raw text.
         if name in DROPPED and not source.endswith("/>", start, position):
             end_tag = re.compile(rf"</{name}[\s/>]", re.IGNORECASE).search(source, position)
@@ -200,7 +191,7 @@ def _scan(source: str) -> _Pieces:
         pending.append(source[position:])
     if pending:
         flush()
-    return _Pieces(names, texts, n_chars, starts)
+    return pieces
 
 
 def _end_of_tag(source: str, position: int) -> int:
@@ -211,23 +202,23 @@ def _end_of_tag(source: str, position: int) -> int:
     return len(source)
 
 
-def _raw(page: Page, pieces: _Pieces, source: str) -> TokenStream:
+def _raw(page: Page, pieces: Sequence[_Piece], source: str) -> TokenStream:
     """Return the pieces of the source, without texts that the parser did not find."""
-    is_tag = np.array([text == "" for text in pieces.texts], dtype=bool)
+    is_tag = np.array([piece.text == "" for piece in pieces], dtype=bool)
     rows = np.flatnonzero(~is_tag)
-    solid = ["".join(pieces.texts[row].split()) for row in rows.tolist()]
+    solid = ["".join(pieces[row].text.split()) for row in rows.tolist()]
     nodes = np.flatnonzero(page.nodes.tag == 0)
     node_of_text = _locate(solid, ["".join(page.nodes.texts[node].split()) for node in nodes.tolist()])
     found = node_of_text >= 0
-    block = np.full(len(pieces.names), -1, dtype=np.int32)
+    block = np.full(len(pieces), -1, dtype=np.int32)
     block[rows[found]] = block_of_texts(page.nodes, page.blocks)[nodes[node_of_text[found]]]
     stream = TokenStream(
-        names=tuple(pieces.names),
-        texts=tuple(pieces.texts),
-        n_chars=np.array(pieces.n_chars, dtype=np.int32),
+        names=tuple([piece.name for piece in pieces]),
+        texts=tuple([piece.text for piece in pieces]),
+        n_chars=np.array([piece.n_chars for piece in pieces], dtype=np.int32),
         is_tag=is_tag,
         block=block,
-        start=np.array(pieces.start, dtype=np.int64),
+        start=np.array([piece.start for piece in pieces], dtype=np.int64),
         source=source,
     )
     if found.all():

@@ -174,8 +174,7 @@ def check_n_clusters(k: int, n: int) -> int:
 
 def between(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the (n (n - 1) / 2,) distances of all pairs, row by row."""
-    n = len(distances)
-    return distances[np.arange(n)[:, None] < np.arange(n)]
+    return distances[np.triu_indices(len(distances), 1)]
 
 
 def numbered(labels: ArrayLike) -> NDArray[np.int32]:
@@ -194,8 +193,35 @@ def numbered(labels: ArrayLike) -> NDArray[np.int32]:
     return result
 
 
-# Silhouettes closer than this, and merge distances closer than this share, differ only by rounding.
-_ROUNDING = 1e-9
+# Decimals to which silhouettes, and merge distances relative to each other, differ by more than rounding.
+_DECIMALS = 9
+
+
+class _Cut(NamedTuple):
+    """Partition by linkage into a number of clusters."""
+
+    silhouette: float
+    labels: NDArray[np.int32]
+    distance: float  #: Midway between the last merge made and the first one not made.
+
+
+def _best_cut(distances: NDArray[np.float64], merges: NDArray[np.float64], most: int) -> _Cut | None:
+    """Return the cut into 2 to ``most`` clusters with the greatest mean silhouette (Rousseeuw 1987), None without any.
+
+    Ties go to fewer clusters. Merges at equal distances are never separated, because that would depend on the order of
+    the items.
+    """
+    from sklearn.metrics import silhouette_score
+
+    n, heights = len(distances), merges[:, 2].tolist()
+    cuts = []
+    for k in range(2, most + 1):
+        low, high = heights[n - k - 1], heights[n - k]
+        if low < high * (1 - 10**-_DECIMALS):
+            labels = cut(merges, n - k)
+            score = float(silhouette_score(distances, labels, metric="precomputed"))
+            cuts.append(_Cut(score, labels, (low + high) / 2))
+    return max(cuts, key=lambda found: round(found.silhouette, _DECIMALS), default=None)
 
 
 class Subclusters(NamedTuple):
@@ -211,12 +237,11 @@ def find_subclusters(
 ) -> Subclusters:
     """Split one cluster by average linkage at the cut with the greatest mean silhouette (Rousseeuw 1987).
 
-    Ties go to the cut with fewer clusters. Merges at equal distances are never separated, because that would depend on
-    the order of the items. The (n, n) distances should be of a metric that separates layouts, such as shingles with
-    classes. The best cut is accepted if its silhouette reaches ``min_silhouette``: Kaufman and Rousseeuw 1990 see no
-    substantial structure up to 0.25, a weak one up to 0.5 and a reasonable one above (0.25 is our choice). There are at
-    most ``max_clusters``, and clusters of fewer than ``min_items`` are not split (our choices). Raises UsageError on an
-    invalid matrix, or ``max_clusters`` below 1.
+    Ties go to the cut with fewer clusters; merges at equal distances are never separated. The (n, n) distances should
+    be of a metric that separates layouts, such as shingles with classes. The best cut is accepted if its silhouette
+    reaches ``min_silhouette``: Kaufman and Rousseeuw 1990 see no substantial structure up to 0.25, a weak one up to 0.5
+    and a reasonable one above (0.25 is our choice). There are at most ``max_clusters``, and clusters of fewer than
+    ``min_items`` are not split (our choices). Raises UsageError on an invalid matrix, or ``max_clusters`` below 1.
 
     Examples
     --------
@@ -227,8 +252,6 @@ def find_subclusters(
     >>> find_subclusters(matrix, min_silhouette=0.8).clustering.groups()
     [[0, 1, 2, 3]]
     """
-    from sklearn.metrics import silhouette_score
-
     distances = as_distances(matrix)
     if max_clusters < 1:
         raise UsageError(f"max_clusters must be at least 1, got {max_clusters}")
@@ -238,19 +261,10 @@ def find_subclusters(
         return Subclusters(whole, None)
     merges = average_linkage(distances, k=1).merges
     assert merges is not None  # noqa: S101 - linkage is hierarchical
-    heights = merges[:, 2]
-    best: tuple[float, NDArray[np.int32]] | None = None
-    for k in range(2, min(max_clusters, n - 1) + 1):
-        if heights[n - k - 1] >= heights[n - k] * (1 - _ROUNDING):
-            continue
-        labels = cut(merges, n - k)
-        score = float(silhouette_score(distances, labels, metric="precomputed"))
-        if best is None or score > best[0] + _ROUNDING:
-            best = score, labels
+    best = _best_cut(distances, merges, min(max_clusters, n - 1))
     if best is None:
         return Subclusters(whole, None)
-    score, labels = best
-    return Subclusters(Clustering(labels, merges) if score >= min_silhouette else whole, score)
+    return Subclusters(Clustering(best.labels, merges) if best.silhouette >= min_silhouette else whole, best.silhouette)
 
 
 # Minimum number of items (45 pairs) for which a gap in the distances is meaningful. Our choice.
@@ -316,23 +330,13 @@ def silhouette_threshold(matrix: ArrayLike, *, min_silhouette: float = 0.5, max_
     >>> silhouette_threshold([[0, 0.1, 0.9, 0.9], [0.1, 0, 0.9, 0.9], [0.9, 0.9, 0, 0.3], [0.9, 0.9, 0.3, 0]])
     0.6
     """
-    from sklearn.metrics import silhouette_score
-
     distances = as_distances(matrix)
     n = len(distances)
     merges = single_linkage(distances, k=1).merges if n > 1 else None
     if merges is None:
         return None
-    heights = merges[:, 2]
-    best, threshold = min_silhouette, None
-    for k in range(2, min(max_clusters, n // 2) + 1):
-        low, high = float(heights[n - k - 1]), float(heights[n - k])
-        if high - low <= _GAP_ROUNDING:  # separating equal merges would depend on the order of the items
-            continue
-        score = float(silhouette_score(distances, cut(merges, n - k), metric="precomputed"))
-        if score > best or (threshold is None and score == best):
-            best, threshold = score, (low + high) / 2
-    return threshold
+    best = _best_cut(distances, merges, min(max_clusters, n // 2))
+    return best.distance if best is not None and best.silhouette >= min_silhouette else None
 
 
 def distance_histogram(matrix: ArrayLike, bins: int = 100) -> DistanceHistogram:

@@ -56,8 +56,7 @@ def distance(a: Page | PageSketch, b: Page | PageSketch, metric: str = "cp", **s
         [0, 1], or ``tv`` (tag counts), unbounded.
     **settings
         ``q`` (``cps``: 3, ``ctss``: 8), shingle length; ``norm`` (``rtdm``: ``"sum"``, ``"max"`` or None, the number
-        of edits); ``cutoff`` (``rtdm``), above which a distance is ``inf``; ``max_nodes`` (``rtdm`` and ``lcts``), the
-        largest page accepted.
+        of edits); ``max_nodes`` (``rtdm`` and ``lcts``), the largest page accepted.
 
     Notes
     -----

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from math import inf
 from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.errors import UnknownNameError, UsageError
+from blockml.errors import UnknownNameError
 from blockml.templates.distances.metric import MAX_NODES, Matrix, Metric, check_positive, check_size
 from blockml.templates.distances.page_sketch import Codes, PageSketch, mix, run_codes
 
@@ -19,7 +18,7 @@ Norm = Literal["sum", "max"]
 
 
 class Subtrees(NamedTuple):
-    """Distinct subtrees of a page as columns, and a histogram of its names by depth; ``c`` distinct subtrees."""
+    """Distinct subtrees of a page as columns; ``c`` distinct subtrees."""
 
     codes: Codes  #: (c,) hash of each subtree, sorted
     names: Codes  #: (c,) code of its root's name
@@ -28,13 +27,6 @@ class Subtrees(NamedTuple):
     children: NDArray[np.int64]  #: Children of each subtree in document order, as subtree indices
     roots: NDArray[np.int64]  #: Roots of the page in document order, as subtree indices
     of_elements: NDArray[np.int64]  #: Subtree of each element of the page, as subtree indices
-    levels: Codes  #: Sorted codes of the distinct pairs of depth and name
-    counts: NDArray[np.int64]  #: Nodes per pair of depth and name
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes of the page."""
-        return int(self.counts.sum())
 
 
 @dataclass(frozen=True)
@@ -51,17 +43,11 @@ class RestrictedTopDownMapping(Metric[Subtrees]):
     #: Divisor of the cost: ``sum`` of both sizes (range [0, 1]), their ``max`` (range [0, 2]) or None for the cost
     #: itself. The papers give none; our choice.
     norm: Norm | None = "sum"
-    #: Distance above which a pair gets ``inf`` and its computation stops early. Not usable for methods that need all
-    #: distances.
-    cutoff: float | None = None
     max_nodes: int = MAX_NODES  #: Largest page accepted, in nodes
 
     def __post_init__(self) -> None:
         if self.norm is not None and self.norm not in get_args(Norm):
             raise UnknownNameError("norm", str(self.norm), [*get_args(Norm), "None"])
-        number = isinstance(self.cutoff, int | float) and not isinstance(self.cutoff, bool)
-        if self.cutoff is not None and not (number and self.cutoff >= 0):
-            raise UsageError(f"cutoff must be None or a non-negative number, got {self.cutoff!r}")
         check_positive("max_nodes", self.max_nodes)
 
     def prepare(self, page: PageSketch) -> Subtrees:
@@ -82,23 +68,10 @@ class RestrictedTopDownMapping(Metric[Subtrees]):
         for i, row in enumerate(rows):
             for j in range(i + 1 if rows is columns else 0, len(columns)):
                 if roots[i] != others[j]:
-                    a, b = row.n_nodes, columns[j].n_nodes
+                    a, b = len(row.of_elements), len(columns[j].of_elements)
                     divisor = 1 if self.norm is None else max(a, b) if self.norm == "max" else a + b
-                    limit = self._limit(divisor)
-                    hopeless = limit < inf and _least_cost(row, columns[j]) > limit
-                    cost = inf if hopeless else mappings.cost(roots[i], others[j], limit)
-                    distances[i, j] = cost / divisor
+                    distances[i, j] = mappings.cost(roots[i], others[j]) / divisor
         return distances
-
-    def _limit(self, divisor: int) -> float:
-        """Return the greatest cost whose distance is within the cutoff."""
-        if self.cutoff is None:
-            return inf
-        # Rounding may be off by one in either direction; no cost comes near 2⁵³.
-        limit = int(min(self.cutoff * divisor, 2.0**53)) + 1
-        while limit / divisor > self.cutoff:
-            limit -= 1
-        return limit
 
 
 def _subtrees(page: PageSketch) -> Subtrees:
@@ -115,9 +88,8 @@ def _subtrees(page: PageSketch) -> Subtrees:
     counts = n_children[first + 1]
     starts = np.concatenate([[0], counts.cumsum()])
     places = np.arange(starts[-1]) + np.repeat(starts_of[first + 1] - starts[:-1], counts)
-    levels, level_counts = np.unique(mix(names, page.depths().astype(np.uint64)), return_counts=True)
     roots = by_parent[: n_children[0]]
-    return Subtrees(codes, names[first], sizes[first], starts, by_parent[places], roots, number, levels, level_counts)
+    return Subtrees(codes, names[first], sizes[first], starts, by_parent[places], roots, number)
 
 
 def _numbered(page: Subtrees, wanted: NDArray[np.int64], mappings: Mappings) -> tuple[int, ...]:
@@ -126,13 +98,6 @@ def _numbered(page: Subtrees, wanted: NDArray[np.int64], mappings: Mappings) -> 
     below = [children[start:stop] for start, stop in pairwise(starts)]
     numbers = mappings.add(page.codes.tolist(), page.names.tolist(), page.sizes.tolist(), below)
     return tuple([numbers[place] for place in wanted.tolist()])
-
-
-def _least_cost(a: Subtrees, b: Subtrees) -> int:
-    """Return a lower bound of the cost: nodes map within one depth, to equal names at no cost, to others at cost 1."""
-    _, in_a, in_b = np.intersect1d(a.levels, b.levels, assume_unique=True, return_indices=True)
-    shared = int(np.minimum(a.counts[in_a], b.counts[in_b]).sum())
-    return max(a.n_nodes, b.n_nodes) - shared
 
 
 def _sizes(page: PageSketch) -> NDArray[np.int64]:
@@ -147,8 +112,8 @@ _WIDE = 80
 # Cached costs, about 150 bytes each. Our choice.
 _MAX_COSTS = 2_000_000
 
-#: Dynamic-programming table as a coroutine: yields (subtree, subtree, limit) to request a cost, returns its own cost.
-_Table = Generator[tuple[int, int, float], float, float]
+#: Dynamic-programming table as a coroutine: yields two subtrees to request a cost, returns its own cost.
+_Table = Generator[tuple[int, int], int, int]
 
 
 class Mappings:
@@ -157,15 +122,14 @@ class Mappings:
     Lives for the comparisons of one block of a matrix. Pending tables wait on a stack, so nothing recurses.
     """
 
-    __slots__ = ("_beyond", "_children", "_costs", "_names", "_numbers", "_sizes")
+    __slots__ = ("_children", "_costs", "_names", "_numbers", "_sizes")
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
         self._names: list[int] = []
         self._sizes: list[int] = []
         self._children: list[tuple[int, ...]] = []
-        self._costs: dict[tuple[int, int], float] = {}
-        self._beyond: dict[tuple[int, int], float] = {}  # lower bounds of costs that exceeded a limit
+        self._costs: dict[tuple[int, int], int] = {}
 
     def add(
         self, codes: Sequence[int], names: Sequence[int], sizes: Sequence[int], children: Sequence[Sequence[int]]
@@ -187,38 +151,37 @@ class Mappings:
         self._children.extend(tuple(numbers[child] for child in children[index]) for index in new)
         return numbers
 
-    def cost(self, a: Sequence[int], b: Sequence[int], limit: float = inf) -> float:
-        """Return the integer cost of mapping one sequence of subtrees to another; ``inf`` if it exceeds ``limit``."""
+    def cost(self, a: Sequence[int], b: Sequence[int]) -> int:
+        """Return the cost of mapping one sequence of subtrees to another."""
         tables: list[_Table] = []  # each waits for the one after it
-        requests: list[tuple[int, int, float]] = []  # pairs of subtrees and their limits
-        started = self._start(a, b, limit)
+        requests: list[tuple[int, int]] = []  # pairs of subtrees
+        started = self._start(a, b)
         while True:
             answer = None
-            if not isinstance(started, (int, float)):
+            if not isinstance(started, int):
                 tables.append(started)
             elif not requests:
                 return started
             else:
                 answer = self._store(*requests.pop(), started)
             try:
-                x, y, limit = next(tables[-1]) if answer is None else tables[-1].send(answer)
+                x, y = next(tables[-1]) if answer is None else tables[-1].send(answer)
             except StopIteration as done:
                 tables.pop()
                 started = done.value
             else:
-                requests.append((x, y, limit))
-                started = self._start(self._children[x], self._children[y], limit - (self._names[x] != self._names[y]))
+                requests.append((x, y))
+                started = self._start(self._children[x], self._children[y])
 
-    def _store(self, x: int, y: int, limit: float, cost_below: float) -> float:
+    def _store(self, x: int, y: int, cost_below: int) -> int:
         """Add the cost of the roots to that of their children, and cache it."""
         cost = cost_below + (self._names[x] != self._names[y])
-        kept, value = (self._costs, cost) if cost < inf else (self._beyond, limit)
-        if len(kept) >= _MAX_COSTS:
-            kept.clear()
-        kept[(x, y) if x < y else (y, x)] = value
+        if len(self._costs) >= _MAX_COSTS:
+            self._costs.clear()
+        self._costs[(x, y) if x < y else (y, x)] = cost
         return cost
 
-    def _start(self, a: Sequence[int], b: Sequence[int], limit: float) -> _Table | float:
+    def _start(self, a: Sequence[int], b: Sequence[int]) -> _Table | int:
         """Start the table of two sequences of children, or return the cost if it needs no table.
 
         Equal subtrees at either end are mapped to each other: no mapping is cheaper, because the sizes of two subtrees
@@ -235,21 +198,17 @@ class Mappings:
             last += 1
         shorter = shorter[first : len(shorter) - last]
         longer = longer[first : len(longer) - last]
-        sizes = self._sizes
-        before = [0, *accumulate([sizes[y] for y in longer])]
-        if abs(sum([sizes[x] for x in shorter]) - before[-1]) > limit:
-            return inf
+        before = [0, *accumulate([self._sizes[y] for y in longer])]
         if not shorter:
             return before[-1]
         rows = self._wide_rows if len(longer) >= _WIDE else self._rows
-        return rows(shorter, longer, before, limit)
+        return rows(shorter, longer, before)
 
-    def _rows(self, shorter: Sequence[int], longer: Sequence[int], before: list[int], limit: float) -> _Table:
+    def _rows(self, shorter: Sequence[int], longer: Sequence[int], before: list[int]) -> _Table:
         """Fill the table with two rows in memory; request only costs that can lower the minimum."""
-        sizes, names, children, costs, beyond = self._sizes, self._names, self._children, self._costs, self._beyond
+        sizes, names, children, costs = self._sizes, self._names, self._children, self._costs
         columns = [(y, sizes[y], names[y]) for y in longer]
-        rest = sum([sizes[x] for x in shorter]) - before[-1]
-        above: list[float] = [*before]
+        above = before
         for x in shorter:
             size, name, has_children = sizes[x], names[x], bool(children[x])
             mapped = above[0]
@@ -265,11 +224,9 @@ class Mappings:
                         best = mapped
                 elif mapped + (abs(size - other_size) or 1) < best:
                     if has_children and children[y]:
-                        pair = (x, y) if x < y else (y, x)
-                        cost = costs.get(pair)
+                        cost = costs.get((x, y) if x < y else (y, x))
                         if cost is None:
-                            known = limit < inf and beyond.get(pair, -1) >= limit - mapped
-                            cost = inf if known else (yield x, y, limit - mapped)
+                            cost = yield x, y
                     else:  # a leaf: everything below the other node is deleted or inserted
                         cost = (name != other_name) + size + other_size - 2
                     if mapped + cost < best:  # noqa: PLR1730
@@ -277,47 +234,34 @@ class Mappings:
                 row.append(best)
                 mapped = upper
             above = row
-            rest -= size
-            if limit < inf and min([cost + abs(rest + done) for cost, done in zip(row, before, strict=True)]) > limit:
-                return inf
-        return above[-1] if above[-1] <= limit else inf
+        return above[-1]
 
-    def _wide_rows(self, shorter: Sequence[int], longer: Sequence[int], before: list[int], limit: float) -> _Table:
+    def _wide_rows(self, shorter: Sequence[int], longer: Sequence[int], before: list[int]) -> _Table:
         """Fill the table row by row as arrays, from the costs of all pairs of distinct subtrees."""
         rows, row_of = np.unique(shorter, return_inverse=True)
         columns, column_of = np.unique(longer, return_inverse=True)
-        costs = yield from self._all_costs(rows.tolist(), columns.tolist(), limit)
-        done = np.array(before, dtype=np.float64)
-        above = done
-        sizes = [self._sizes[x] for x in shorter]
-        rest = sum(sizes)
-        for size, x in zip(sizes, row_of.tolist(), strict=True):
-            row = above + size
-            np.minimum(row[1:], above[:-1] + costs[x][column_of], out=row[1:])
+        costs = yield from self._all_costs(rows.tolist(), columns.tolist())
+        done = above = np.array(before, dtype=np.int64)
+        for x, row_number in zip(shorter, row_of.tolist(), strict=True):
+            row = above + self._sizes[x]
+            np.minimum(row[1:], above[:-1] + costs[row_number][column_of], out=row[1:])
             # Cheapest run of insertions from the left.
             above = np.minimum.accumulate(row - done) + done
-            rest -= size
-            if limit < inf and (above + np.abs(rest - done[-1] + done)).min() > limit:
-                return inf
-        return int(above[-1]) if above[-1] <= limit else inf
+        return int(above[-1])
 
-    def _all_costs(
-        self, rows: list[int], columns: list[int], limit: float
-    ) -> Generator[tuple[int, int, float], float, NDArray[np.float64]]:
+    def _all_costs(self, rows: list[int], columns: list[int]) -> Generator[tuple[int, int], int, NDArray[np.int64]]:
         """Return (rows, columns) costs of mapping distinct subtrees."""
         names, sizes = ([column[k] for k in rows + columns] for column in (self._names, self._sizes))
-        name_of, size_of = np.array(names, dtype=np.uint64), np.array(sizes, dtype=np.float64)
+        name_of, size_of = np.array(names, dtype=np.uint64), np.array(sizes, dtype=np.int64)
         n = len(rows)
         # Exact where either subtree is a leaf.
-        costs: NDArray[np.float64] = (name_of[:n, None] != name_of[n:]) + size_of[:n, None] + size_of[n:] - 2
+        costs: NDArray[np.int64] = (name_of[:n, None] != name_of[n:]) + size_of[:n, None] + size_of[n:] - 2
         inner = [(j, y) for j, y in enumerate(columns) if self._children[y]]
         for i, x in enumerate(rows):
             for j, y in inner if self._children[x] else ():
-                pair = (x, y) if x < y else (y, x)
-                cost = self._costs.get(pair)
-                if cost is None and x != y:
-                    cost = inf if self._beyond.get(pair, -1) >= limit else (yield x, y, limit)
-                costs[i, j] = cost or 0
+                if x != y:
+                    cost = self._costs.get((x, y) if x < y else (y, x))
+                    costs[i, j] = (yield x, y) if cost is None else cost
         costs[np.equal.outer(rows, columns)] = 0
         return costs
 
@@ -382,7 +326,7 @@ def _aligned(
     def cost(i: int, j: int) -> int:
         pair = left.numbers[rows[i]], right.numbers[columns[j]]
         if pair not in known:
-            known[pair] = int(mappings.cost([pair[0]], [pair[1]])) if pair[0] != pair[1] else 0
+            known[pair] = mappings.cost([pair[0]], [pair[1]]) if pair[0] != pair[1] else 0
         return known[pair]
 
     for i in range(len(rows)):

@@ -194,11 +194,4 @@ class LongestCommonTagSubsequence(Metric[Codes]):
         """Return the distance of two tag sequences, in [0, 1]."""
         if not (len(a) and len(b)):
             return float(len(a) != len(b))
-        # Pages of one template agree at both ends: arrays cut that off faster than the LCS of Python integers would.
-        shorter = min(len(a), len(b))
-        differ = np.flatnonzero(a[:shorter] != b[:shorter])
-        prefix = int(differ[0]) if len(differ) else shorter
-        differ = np.flatnonzero(a[::-1][: shorter - prefix] != b[::-1][: shorter - prefix])
-        suffix = int(differ[0]) if len(differ) else shorter - prefix
-        inner = lcs_length(a[prefix : len(a) - suffix].tolist(), b[prefix : len(b) - suffix].tolist())
-        return 1 - (prefix + inner + suffix) / max(len(a), len(b))
+        return 1 - lcs_length(a.tolist(), b.tolist()) / max(len(a), len(b))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,25 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 _Number = TypeVar("_Number", np.uint64, np.int64)
-
-_DIGITS = re.compile(r"\d+")
-
-
-def unified(texts: Iterable[str], *, casefold: bool = False, mask_digits: bool = False) -> list[str]:
-    """Normalise texts to the form in which they are compared, with single spaces.
-
-    ``casefold`` ignores case. ``mask_digits`` replaces each run of digits by ``0``, so that "9 comments" equals
-    "12 comments" (our choice; a counter must not become a different text when it gains a digit).
-
-    Examples
-    --------
-    >>> unified([" 9  Comments "]), unified(["12 Comments"], casefold=True, mask_digits=True)
-    (['9 Comments'], ['0 comments'])
-    """
-    result = [" ".join(text.split()) for text in texts]
-    if casefold:
-        result = [text.casefold() for text in result]
-    return [_DIGITS.sub("0", text) for text in result] if mask_digits else result
 
 
 def places(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -90,7 +70,7 @@ class Counts:
     --------
     >>> from blockml.text.sketches import stable_hash64
     >>> one, other = Counts.of_page(stable_hash64(["Home", "Cats", "Home"])), Counts.of_page(stable_hash64(["Home"]))
-    >>> one.merged(other).of(stable_hash64(["Home", "Cats", "Dogs"])).tolist()
+    >>> Counts.combined([one, other]).of(stable_hash64(["Home", "Cats", "Dogs"])).tolist()
     [2, 1, 0]
     """
 
@@ -116,7 +96,3 @@ class Counts:
         """Return (n_keys,) numbers of pages; 0 for an unknown key."""
         place = places(self.keys, keys)
         return np.append(self.pages, np.int32(0))[place]  # place -1 is the appended 0
-
-    def merged(self, other: Counts) -> Counts:
-        """Add the counts of a disjoint set of pages."""
-        return Counts.combined([self, other])

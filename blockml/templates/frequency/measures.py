@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.templates.frequency.counts import Counts
-from blockml.templates.frequency.site_counts import FrequencyTables, SiteCounts
+from blockml.templates.frequency.site_counts import SiteCounts, contents_of
 from blockml.text.words import counted
 
 #: "More than a third" of the pages (Gottron 2008, section 7).
@@ -120,21 +120,17 @@ def entropy_rule(measures: Measures, theta: float | None = None) -> Scores:
     return _graded(measures.entropy, limit, measures.entropy > limit), tuple(reasons)
 
 
-def ibdf_rule(measures: Measures, *, theta: float = THETA, phi: float | None = None) -> Scores:
+def ibdf_rule(measures: Measures, *, theta: float = THETA) -> Scores:
     """Score each block by the number c of other pages with a similar block (Debnath et al. 2005).
 
     Returns (n_blocks,) float32 scores, .5 at the threshold, and (n_blocks,) reasons such as ``like blocks of 8 of 9
-    other pages``. A block is not content if c exceeds a share ``theta`` of the other pages (our choice of a threshold)
-    or, with ``phi``, if its inverse block document frequency 1 / (c + 1) is below ``phi``. Raises UsageError for a
-    threshold outside of [0, 1], or measures without similar blocks.
+    other pages``. A block is not content if c exceeds a share ``theta`` of the other pages (our choice of a
+    threshold). Raises UsageError for a threshold outside of [0, 1], or measures without similar blocks.
     """
-    similar, ibdf = measures.similar, measures.ibdf
-    if similar is None or ibdf is None:
+    similar = measures.similar
+    if similar is None:
         raise UsageError("ibdf_rule needs measures of similar blocks: measure(page, site, similar=True)")
     reasons = [f"like blocks of {pages} of {counted(measures.n_others, 'other page')}" for pages in similar.tolist()]
-    if phi is not None:
-        _fraction(phi)
-        return _graded(1 - ibdf, 1 - phi, ibdf < phi), tuple(reasons)
     removed = _exceeds(similar, measures.n_others, theta)
     return _graded(similar / max(measures.n_others, 1), theta, removed), tuple(reasons)
 
@@ -150,13 +146,11 @@ def kept_share(page: Page, scores: NDArray[np.float32]) -> float:
     return float(words[scores >= 0.5].sum() / words.sum()) if words.any() else 1.0
 
 
-def fallback_reason(
-    measures: Measures, kept: float, *, min_train: int = MIN_TRAIN, most: float = 0.95, least: float = 0.01
-) -> FallbackReason | None:
+def fallback_reason(measures: Measures, kept: float, *, min_train: int = MIN_TRAIN) -> FallbackReason | None:
     """Return why the result of a rule should not be used; None if it can be used.
 
     ``kept`` is the share of words kept, in [0, 1], see :func:`kept_share`; ``min_train`` the minimum number of pages,
-    including the page itself; ``most`` and ``least`` bound the share of words removed (our choice).
+    including the page itself. At most 95 % and at least 1 % of the words may be removed (our choice).
 
     Examples
     --------
@@ -170,9 +164,9 @@ def fallback_reason(
         raise UsageError(f"the share of words kept must be in [0, 1], got {kept}")
     if too_few(measures, min_train):
         return FallbackReason.TOO_FEW_PAGES
-    if 1 - kept > most:
+    if 1 - kept > 0.95:
         return FallbackReason.REMOVES_NEARLY_ALL
-    return FallbackReason.REMOVES_NEARLY_NONE if 1 - kept < least else None
+    return FallbackReason.REMOVES_NEARLY_NONE if 1 - kept < 0.01 else None
 
 
 def _fraction(theta: float) -> Fraction:
@@ -239,15 +233,12 @@ class Measures:
         return None if self.similar is None else 1 / (self.similar + 1)
 
 
-def measure(
-    page: Page, site: SiteCounts, *, include_self: bool = True, similar: bool = True, distinct: bool = False
-) -> Measures:
+def measure(page: Page, site: SiteCounts, *, include_self: bool = True, similar: bool = True) -> Measures:
     """Measure how much of a page is repeated on its site.
 
     It makes no difference whether the page was learned: its own counts are removed if present, then added if requested.
     ``include_self`` counts the page itself, as in Gottron 2008, where a page belongs to its own training set.
-    ``similar`` counts similar blocks, the only measure that compares blocks pairwise. ``distinct`` averages entropies
-    over the distinct words of a block instead of all its words.
+    ``similar`` counts similar blocks, the only measure that compares blocks pairwise.
 
     Notes
     -----
@@ -263,23 +254,21 @@ def measure(
     >>> found.text_share.round(2).tolist(), found.entropy.round(2).tolist(), found.similar.tolist()
     ([1.0, 0.33], [1.0, 0.5], [2, 0])
     """
-    contents, tables = site.contents(page), site.tables
-    place = int(np.searchsorted(tables.fingerprints, contents.tables.fingerprints)[0])
-    learnt = place < site.n_pages and tables.fingerprints[place] == contents.tables.fingerprints[0]
-    own = contents.tables if learnt else FrequencyTables.combined([])
+    contents = contents_of(page)
+    page_counts = contents.counts
+    place = int(np.searchsorted(site.fingerprints, page_counts.fingerprints)[0])
+    learnt = place < site.n_pages and site.fingerprints[place] == page_counts.fingerprints[0]
+    own = page_counts if learnt else SiteCounts.combined([])
     n_others, added = site.n_pages - bool(learnt), int(include_self)
     n_pages = n_others + added
-    text_pages = _on_others(tables.texts, own.texts, contents.text_keys) + added
-    own_words = contents.tables.words
-    weight = np.ones(len(contents.word_blocks)) if distinct else contents.word_times.astype(np.float64)
-    entropies = tables.words.entropies(own_words, n_pages, times=added - bool(learnt))[contents.word_places]
+    text_pages = _on_others(site.texts, own.texts, contents.text_keys) + added
+    entropies = site.words.entropies(page_counts.words, n_pages, times=added - bool(learnt))[contents.word_places]
     n_words, entropy = (
         np.bincount(contents.word_blocks, weights=column, minlength=len(page.blocks))
-        for column in (weight, weight * entropies)
+        for column in (contents.word_times, contents.word_times * entropies)
     )
-    others = tables.paths.without(own.paths, contents.path_keys)
-    vectors = contents.tables.vectors
-    block_pages = _on_others(tables.blocks, own.blocks, contents.block_keys) + added
+    others = site.paths.without(own.paths, contents.path_keys)
+    block_pages = _on_others(site.blocks, own.blocks, contents.block_keys) + added
     inside = contents.text_blocks >= 0
     block, words, pages = (column[inside] for column in (contents.text_blocks, contents.text_words, text_pages))
     sums, weights = weighted_sums(block, words, pages, len(page.blocks))
@@ -298,7 +287,7 @@ def measure(
         path_words=_ratio(others["words"], others["blocks"], 0.0),
         path_links=_ratio(np.minimum(others["linked"], others["words"]), others["words"], 0.0),
         entropy=np.minimum(entropy / np.maximum(n_words, 1), 1),  # rounding may exceed 1
-        similar=tables.vectors.similar_pages(vectors, without=place if learnt else -1)[contents.vector_rows]
+        similar=site.vectors.similar_pages(page_counts.vectors, without=place if learnt else -1)[contents.vector_rows]
         if similar
         else None,
     )

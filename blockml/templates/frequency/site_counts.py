@@ -1,4 +1,4 @@
-"""Counts learned from the pages of a site, the contents that are counted, and tables of counts."""
+"""Counts learned from the pages of a site, and the contents that are counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.page import Flag, Page
-from blockml.templates.frequency.counts import Counts, column, distinct, unified
+from blockml.page.subtrees import block_of_texts
+from blockml.templates.frequency.counts import Counts, column, distinct
 from blockml.templates.frequency.paths import PathCounts, count_texts, path_keys
 from blockml.templates.frequency.vectors import BlockVectors, WordCounts, element_counts, element_keys
 from blockml.text.sketches import stable_hash64
@@ -38,63 +39,65 @@ class SiteCounts:
     (2, 3)
     """
 
-    casefold: bool  #: Whether texts are compared without regard to case
-    mask_digits: bool  #: Whether all numbers are equal
-    tables: FrequencyTables  #: Counts
+    #: (n_pages,) sorted keys of the pages' visible texts. The position of a page is its index.
+    fingerprints: NDArray[np.uint64]
+    texts: Counts  #: Text nodes
+    blocks: Counts  #: Texts of whole blocks
+    paths: PathCounts  #: Paths of the blocks' parent elements
+    words: WordCounts  #: Words of all blocks
+    vectors: BlockVectors  #: Block vectors
 
     @property
     def n_pages(self) -> int:
         """Number of pages counted."""
-        return len(self.tables.fingerprints)
+        return len(self.fingerprints)
 
     @classmethod
-    def learn(cls, pages: Iterable[Page], *, casefold: bool = False, mask_digits: bool = False) -> SiteCounts:
-        """Count any number of pages, without storing them.
+    def learn(cls, pages: Iterable[Page]) -> SiteCounts:
+        """Count any number of pages, without storing them."""
+        return cls.combined([]).updated(pages)
 
-        ``casefold`` and ``mask_digits`` define when texts are equal; see
-        :func:`~blockml.templates.frequency.counts.unified`.
-        """
-        return cls(casefold, mask_digits, FrequencyTables.combined([])).updated(pages)
+    @classmethod
+    def combined(cls, parts: Sequence[SiteCounts]) -> SiteCounts:
+        """Add the counts of disjoint sets of pages."""
+        fingerprints = np.sort(column(parts, "fingerprints", np.uint64))
+        words = WordCounts.combined([part.words for part in parts])
+        return cls(
+            fingerprints=fingerprints,
+            texts=Counts.combined([part.texts for part in parts]),
+            blocks=Counts.combined([part.blocks for part in parts]),
+            paths=PathCounts.combined([part.paths for part in parts]),
+            words=words,
+            vectors=BlockVectors.combined(
+                [part.vectors for part in parts],
+                vocabulary_of(words),
+                [np.searchsorted(fingerprints, part.fingerprints) for part in parts],
+            ),
+        )
 
     def updated(self, pages: Iterable[Page]) -> SiteCounts:
         """Return counts with further pages; this object does not change."""
-        tables = self.tables
-        known = set(tables.fingerprints.tolist())
-        waiting: list[FrequencyTables] = []
+        site = self
+        known = set(self.fingerprints.tolist())
+        waiting: list[SiteCounts] = []
         for page in pages:
-            contents = self.contents(page)
-            fingerprint = int(contents.tables.fingerprints[0])
+            contents = contents_of(page)
+            fingerprint = int(contents.counts.fingerprints[0])
             if fingerprint in known or not len(contents.text_nodes):
                 continue
             known.add(fingerprint)
-            waiting.append(contents.tables)
+            waiting.append(contents.counts)
             if len(waiting) == _BATCH:
-                tables = FrequencyTables.combined([tables, *waiting])
+                site = SiteCounts.combined([site, *waiting])
                 waiting = []
-        if waiting:
-            tables = FrequencyTables.combined([tables, *waiting])
-        return SiteCounts(self.casefold, self.mask_digits, tables)
-
-    def merged(self, other: SiteCounts) -> SiteCounts:
-        """Return the counts of both sets of pages together.
-
-        Raises UsageError if they compare texts differently, or share pages, whose counts can't be separated.
-        """
-        if (self.casefold, self.mask_digits) != (other.casefold, other.mask_digits):
-            raise UsageError("counts can only be merged with equal casefold and mask_digits")
-        both = np.intersect1d(self.tables.fingerprints, other.tables.fingerprints)
-        if len(both):
-            raise UsageError(f"counts can only be merged without common pages; these share {len(both)}")
-        return SiteCounts(self.casefold, self.mask_digits, FrequencyTables.combined([self.tables, other.tables]))
-
-    def contents(self, page: Page) -> Contents:
-        """Return the counts that a page would add."""
-        return contents_of(page, casefold=self.casefold, mask_digits=self.mask_digits)
+        return SiteCounts.combined([site, *waiting]) if waiting else site
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the counts as integer arrays by name, to store them; equal for equal pages."""
-        settings = np.array([self.casefold, self.mask_digits], dtype=np.uint8)
-        return {"settings": settings} | tables_to(self.tables)
+        parts = {kind: getattr(self, f"{kind}s") for kind in ("text", "block", "path", "word", "vector")}
+        split = {name: name.partition("_") for name in _TYPES if name not in ("settings", "pages")}
+        columns = {name: getattr(parts[kind], key) for name, (kind, _, key) in split.items()}
+        return {"settings": np.zeros(2, np.uint8), "pages": self.fingerprints, **columns}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> SiteCounts:
@@ -109,12 +112,36 @@ class SiteCounts:
         >>> SiteCounts.from_arrays(site.arrays()).n_pages
         1
         """
-        rest = dict(arrays)
-        settings = rest.pop("settings", None)
-        if settings is None or settings.dtype != np.uint8 or settings.shape != (2,) or (settings > 1).any():
-            raise UsageError("array 'settings' of site counts must be two uint8 numbers, each 0 or 1")
-        casefold, mask_digits = (bool(value) for value in settings)
-        return cls(casefold, mask_digits, tables_from(rest))
+        if arrays.keys() != _TYPES.keys():
+            wrong = sorted(arrays.keys() ^ _TYPES.keys())
+            raise UsageError(f"arrays of site counts are missing or unknown: {', '.join(wrong)}")
+        for name, kind in _TYPES.items():
+            _check(name, arrays[name].dtype == kind and arrays[name].ndim == 1, f"must be one row of {kind.__name__}")
+        _check("settings", arrays["settings"].tolist() == [0, 0], "must be two zeros")
+        for name, others in _LENGTHS.items():
+            for other in others:
+                _check(other, len(arrays[other]) == len(arrays[name]), f"must be as long as {name!r}")
+        for name in _TYPES:
+            if name == "pages" or name.endswith("_keys"):
+                _check(name, (arrays[name][1:] > arrays[name][:-1]).all(), "must rise")
+        _check_counts(arrays)
+
+        def part(kind: str) -> dict[str, NDArray[Any]]:
+            return {name.partition("_")[2]: array for name, array in arrays.items() if name.startswith(f"{kind}_")}
+
+        words = WordCounts(**part("word"))
+        vocabulary = vocabulary_of(words)
+        _check_vectors(arrays, len(vocabulary))
+        text_path, text_pages = arrays["path_text_path"], arrays["path_text_pages"]
+        texts, once = count_texts(text_path, text_pages, len(arrays["path_keys"]))
+        return cls(
+            fingerprints=arrays["pages"],
+            texts=Counts(**part("text")),
+            blocks=Counts(**part("block")),
+            paths=PathCounts(**part("path"), texts=texts, once=once),
+            words=words,
+            vectors=BlockVectors(vocabulary, **part("vector")),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,31 +155,22 @@ class Contents:
     block_keys: NDArray[np.uint64]  #: (n_blocks,) key of the block's text
     path_keys: NDArray[np.uint64]  #: (n_blocks,) key of the path of the block's parent
     word_blocks: NDArray[np.int64]  #: (n_pairs,) block of each distinct word of each block, ascending
-    word_places: NDArray[np.int64]  #: (n_pairs,) index of the word in ``tables.words``
+    word_places: NDArray[np.int64]  #: (n_pairs,) index of the word in ``counts.words``
     word_times: NDArray[np.int64]  #: (n_pairs,) occurrences in the block
-    vector_rows: NDArray[np.int64]  #: (n_blocks,) index of the block's vector in ``tables.vectors``
-    tables: FrequencyTables  #: Counts of only this page
+    vector_rows: NDArray[np.int64]  #: (n_blocks,) index of the block's vector in ``counts.vectors``
+    counts: SiteCounts  #: Counts of only this page
 
 
-def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False) -> Contents:
-    """Collect the countable contents of a page, outside of its ``head``.
-
-    ``casefold`` and ``mask_digits`` are those of :func:`~blockml.templates.frequency.counts.unified`; words are taken
-    from the unified texts.
-    """
+def contents_of(page: Page) -> Contents:
+    """Collect the countable contents of a page, outside of its ``head``; white space in texts does not matter."""
     nodes, blocks = page.nodes, page.blocks
     text_nodes = np.flatnonzero((nodes.tag == 0) & ((nodes.flags & Flag.HEAD) == 0)).astype(np.int32)
-    raw = [nodes.texts[node] for node in text_nodes.tolist()]
-    texts = unified(raw, casefold=casefold, mask_digits=mask_digits)
+    texts = [" ".join(nodes.texts[node].split()) for node in text_nodes.tolist()]
     keys = stable_hash64(texts)
-    # A text without words may be outside of all blocks.
-    block = np.searchsorted(blocks.node, text_nodes, side="right") - 1
-    inside = text_nodes <= np.append(blocks.last_node, -1)[block]
-    text_blocks = np.where(inside, block, -1).astype(np.int32)
+    text_blocks = block_of_texts(nodes, blocks)[text_nodes]  # a text without words may be outside of all blocks
     block_keys = keys[np.searchsorted(text_nodes, blocks.node)]  # most blocks are single texts, whose keys are known
     several = np.flatnonzero(blocks.last_node > blocks.node)
-    merged = [blocks.texts[i] for i in several.tolist()]
-    block_keys[several] = stable_hash64(unified(merged, casefold=casefold, mask_digits=mask_digits))
+    block_keys[several] = stable_hash64([" ".join(blocks.texts[i].split()) for i in several.tolist()])
     paths = path_keys(nodes, blocks.parent)
     text_words, word_keys, word_blocks, word_places, word_times = _words(texts, text_blocks)
     words = WordCounts.of_page(word_keys, np.bincount(word_places, weights=word_times).astype(np.int64))
@@ -170,8 +188,8 @@ def contents_of(page: Page, *, casefold: bool = False, mask_digits: bool = False
         word_places=word_places,
         word_times=word_times,
         vector_rows=rows,
-        tables=FrequencyTables(
-            fingerprints=stable_hash64(["\n".join(texts)]),  # unified texts contain no line breaks
+        counts=SiteCounts(
+            fingerprints=stable_hash64(["\n".join(texts)]),  # no text contains a line break
             texts=Counts.of_page(keys),
             blocks=Counts.of_page(block_keys),
             paths=PathCounts.of_page(
@@ -219,6 +237,7 @@ def _vectors(
 
 #: Types of the arrays. Derived columns (texts per path, the vocabulary) aren't stored.
 _TYPES: Mapping[str, type[np.generic]] = {
+    "settings": np.uint8,  # unused, but part of the format
     "pages": np.uint64,
     "text_keys": np.uint64, "text_pages": np.int32,
     "block_keys": np.uint64, "block_pages": np.int32,
@@ -246,77 +265,6 @@ _MAX_SUM = 2**62
 def vocabulary_of(words: WordCounts) -> NDArray[np.uint64]:
     """Return the sorted keys of the features of block vectors: words and counted elements."""
     return distinct(np.concatenate([words.keys, element_keys()]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FrequencyTables:
-    """Counts of some pages, independent of their order."""
-
-    #: (n_pages,) sorted keys of the pages' visible texts. The position of a page is its index.
-    fingerprints: NDArray[np.uint64]
-    texts: Counts  #: Text nodes
-    blocks: Counts  #: Texts of whole blocks
-    paths: PathCounts  #: Paths of the blocks' parent elements
-    words: WordCounts  #: Words of all blocks
-    vectors: BlockVectors  #: Block vectors
-
-    @classmethod
-    def combined(cls, parts: Sequence[FrequencyTables]) -> FrequencyTables:
-        """Add the counts of disjoint sets of pages."""
-        fingerprints = np.sort(column(parts, "fingerprints", np.uint64))
-        words = WordCounts.combined([part.words for part in parts])
-        return cls(
-            fingerprints=fingerprints,
-            texts=Counts.combined([part.texts for part in parts]),
-            blocks=Counts.combined([part.blocks for part in parts]),
-            paths=PathCounts.combined([part.paths for part in parts]),
-            words=words,
-            vectors=BlockVectors.combined(
-                [part.vectors for part in parts],
-                vocabulary_of(words),
-                [np.searchsorted(fingerprints, part.fingerprints) for part in parts],
-            ),
-        )
-
-
-def tables_to(tables: FrequencyTables) -> dict[str, NDArray[Any]]:
-    """Return the columns of all tables by name."""
-    parts = {kind: getattr(tables, f"{kind}s") for kind in ("text", "block", "path", "word", "vector")}
-    split = {name: name.partition("_") for name in _TYPES if name != "pages"}
-    return {"pages": tables.fingerprints, **{name: getattr(parts[kind], key) for name, (kind, _, key) in split.items()}}
-
-
-def tables_from(arrays: Mapping[str, NDArray[Any]]) -> FrequencyTables:
-    """Restore tables from columns by name; raise UsageError with the name of a missing, unknown or damaged array."""
-    if arrays.keys() != _TYPES.keys():
-        wrong = sorted(arrays.keys() ^ _TYPES.keys())
-        raise UsageError(f"arrays of site counts are missing or unknown: {', '.join(wrong)}")
-    for name, kind in _TYPES.items():
-        _check(name, arrays[name].dtype == kind and arrays[name].ndim == 1, f"must be one row of {kind.__name__}")
-    for name, others in _LENGTHS.items():
-        for other in others:
-            _check(other, len(arrays[other]) == len(arrays[name]), f"must be as long as {name!r}")
-    for name in _TYPES:
-        if name == "pages" or name.endswith("_keys"):
-            _check(name, (arrays[name][1:] > arrays[name][:-1]).all(), "must rise")
-    _check_counts(arrays)
-
-    def part(kind: str) -> dict[str, NDArray[Any]]:
-        return {name.partition("_")[2]: array for name, array in arrays.items() if name.startswith(f"{kind}_")}
-
-    words = WordCounts(**part("word"))
-    vocabulary = vocabulary_of(words)
-    _check_vectors(arrays, len(vocabulary))
-    text_path, text_pages = arrays["path_text_path"], arrays["path_text_pages"]
-    texts, once = count_texts(text_path, text_pages, len(arrays["path_keys"]))
-    return FrequencyTables(
-        fingerprints=arrays["pages"],
-        texts=Counts(**part("text")),
-        blocks=Counts(**part("block")),
-        paths=PathCounts(**part("path"), texts=texts, once=once),
-        words=words,
-        vectors=BlockVectors(vocabulary, **part("vector")),
-    )
 
 
 def _check(name: str, holds: bool | np.bool_, rule: str) -> None:  # noqa: FBT001 (the condition checked)

@@ -221,12 +221,17 @@ def _skip(stream: BinaryIO, length: int) -> None:
 
 def _row(line: bytes) -> dict[str, Any] | None:
     """Parse a JSON line; None if it is not the record of a page."""
+    row = json_object(line)
+    return row if row and isinstance(row.get("url"), str) and isinstance(row.get("html"), str) else None
+
+
+def json_object(text: bytes) -> dict[str, Any] | None:
+    """Parse a JSON object, possibly after a byte order mark; None for anything else."""
     try:
-        row = json.loads(line.removeprefix(_BOM))
+        row = json.loads(text.removeprefix(_BOM))
     except (ValueError, RecursionError):
         return None
-    usable = isinstance(row, dict) and isinstance(row.get("url"), str) and isinstance(row.get("html"), str)
-    return row if usable else None
+    return row if isinstance(row, dict) else None
 
 
 def _start_of(file: Path) -> bytes:

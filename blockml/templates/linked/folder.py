@@ -24,7 +24,7 @@ from blockml.archives.kinds import (
 from blockml.errors import InputError, UnknownNameError, UsageError, check_name
 from blockml.page import Page
 from blockml.parsing import Limits, parse
-from blockml.templates.linked.archive import ARCHIVE_STARTS, ArchiveSource
+from blockml.templates.linked.archive import ARCHIVE_STARTS, ArchiveSource, json_object
 from blockml.templates.linked.links import PageSource, normalise
 
 #: File names of link maps.
@@ -264,15 +264,8 @@ def _kind_of(path: Path) -> str:
         return ""
     if start.startswith(ARCHIVE_STARTS):
         return "archive"
-    try:
-        row = json.loads(start.removeprefix(b"\xef\xbb\xbf"))
-    except (ValueError, RecursionError):
-        return ""
-    if not isinstance(row, dict):
-        return ""
-    if "html" in row:
-        return "archive"
-    return "map" if "id" in row else ""
+    row = json_object(start) or {}
+    return "archive" if "html" in row else "map" if "id" in row else ""
 
 
 def _unquoted(path: str) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from blockml.page import Page
-from blockml.text.addresses import is_long_base
+from blockml.text.addresses import is_long_base, read_address
 
 #: Elements that link to another page, and the attribute with its URL.
 LINKING: Mapping[str, str] = {"a": "href", "area": "href"}
@@ -151,12 +151,6 @@ def _resolved(
 #: Schemes of web pages and their default ports.
 DEFAULT_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
 
-#: Removed anywhere, as in browsers (URL standard, "basic URL parser").
-_BREAKS = re.compile(r"[\t\n\r]+")
-
-#: Removed from both ends: control characters and the space (URL standard).
-_EDGES = "".join(map(chr, range(0x21)))
-
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
 #: Labels of at most 63 letters, digits, hyphens (RFC 1035) and, as is common, underscores.
@@ -266,7 +260,7 @@ def join(base: str | None, href: str) -> str | None:
     >>> join("http://example.org/a/b?c", "../d"), join("http://example.org/a/b?c", "?e"), join(None, "d")
     ('http://example.org/d', 'http://example.org/a/b?e', None)
     """
-    whole = _BREAKS.sub("", href).strip(_EDGES).partition("#")[0]
+    whole = read_address(href).partition("#")[0]
     path, mark, query = whole.partition("?")
     path = path.replace("\\", "/")
     scheme = _SCHEME.match(path)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import check_name
 from blockml.page import Nodes, Page
-from blockml.page.subtrees import subtree_sums, text_lengths
+from blockml.page.subtrees import nearest, subtree_sums, text_lengths
 from blockml.templates.linked.links import Link, PageSource, base_url, find_links, host_of, join
 
 #: Weights of the terms (public successor of the implementation of Alarte et al. 2014; the measures are our choice).
@@ -167,7 +167,7 @@ def _weighted(page: Page) -> _Scores:
     some = np.maximum(n_links, 1)
     chars = _below(nodes, text_lengths(nodes))
     items = _below(nodes, nodes.named({"li"}) & (n_links > 0))
-    region = _in_any(nodes, _regions(nodes, chars))
+    region = nearest(nodes, _regions(nodes, chars)) >= 0
     terms = {
         "amplitude": 1 - 1 / some,
         "links": n_links / np.maximum(_below(nodes, nodes.tag != 0), 1),
@@ -224,14 +224,6 @@ def _below(nodes: Nodes, values: NDArray[Any]) -> NDArray[Any]:
     """Return (n_nodes,) sums of values over the descendants of each node."""
     below: NDArray[Any] = subtree_sums(nodes, values) - values
     return below
-
-
-def _in_any(nodes: Nodes, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return an (n_nodes,) mask of marked nodes and their descendants."""
-    steps = np.zeros(len(nodes) + 1, dtype=np.int64)
-    np.add.at(steps, np.flatnonzero(marked), 1)
-    np.add.at(steps, nodes.end[marked], -1)
-    return np.cumsum(steps[:-1]) > 0
 
 
 #: Detection methods by name; see :func:`find_menu`.

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from urllib.parse import urlsplit
 
 from blockml.templates.linked.links import DEFAULT_PORTS, normalise
+from blockml.text.addresses import read_address
 
 #: Returns the addresses of a host, best first; raises OSError if it has none.
 Resolver = Callable[[str, int], Sequence[str]]
@@ -54,7 +55,6 @@ _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\Z", re.IGNORECASE)
 
 #: User name or password before the host, in an absolute or scheme-relative URL.
 _CREDENTIALS = re.compile(r"(?:[a-z][a-z0-9+.-]*:[\\/]*|[\\/]{2,})[^\\/?#]*@", re.IGNORECASE)
-_BREAKS = re.compile(r"[\t\n\r]+")
 
 #: Length of URLs that servers have to support (RFC 9110, section 4.1).
 _MAX_URL = 8000
@@ -103,7 +103,7 @@ def has_credentials(href: str) -> bool:
     >>> has_credentials("http://me@a.example/"), has_credentials("//me:x@a.example"), has_credentials("/page?mail=a@b")
     (True, True, False)
     """
-    return _CREDENTIALS.match(_BREAKS.sub("", href).lstrip()) is not None
+    return _CREDENTIALS.match(read_address(href)) is not None
 
 
 def host_and_port(url: str) -> tuple[str, int]:

@@ -174,14 +174,7 @@ class Subdigraph:
 
 
 def find_subdigraph(
-    key: Page,
-    source: PageSource,
-    *,
-    n: int = 4,
-    order: str = "document",
-    max_loads: int = 50,
-    same_site: bool = True,
-    pages_only: bool = False,
+    key: Page, source: PageSource, *, n: int = 4, order: str = "document", max_loads: int = 50
 ) -> Subdigraph:
     """Find mutually linked pages among those that the given page links to, loading as few as possible.
 
@@ -206,8 +199,6 @@ def find_subdigraph(
         Order of following links; see :func:`~blockml.templates.linked.menus.ordered`.
     max_loads
         Maximum number of links followed, including failures (our choice).
-    same_site, pages_only
-        Filters of links; see :func:`~blockml.templates.linked.links.find_links`.
 
     Examples
     --------
@@ -225,9 +216,8 @@ def find_subdigraph(
         raise UsageError(f"n, the number of mutually linked pages, must be at least 1, got {n}")
     if max_loads < 0:
         raise UsageError(f"max_loads, the number of links followed, must be at least 0, got {max_loads}")
-    found = find_links(key, source, same_site=same_site, pages_only=pages_only)
-    reach = ordered(key, found, order, source)
-    graph = _Graph(key, source, same_site=same_site)
+    reach = ordered(key, find_links(key, source), order, source)
+    graph = _Graph(key, source)
     best: list[int] = []
     n_followed = 0
     for link in reach:
@@ -270,13 +260,13 @@ def is_copy(page: Page, key: Page) -> bool:
 class _Graph:
     """Loaded pages by number, and which of them link to each other."""
 
-    def __init__(self, key: Page, source: PageSource, *, same_site: bool) -> None:
+    def __init__(self, key: Page, source: PageSource) -> None:
         self.pages: list[Page] = []
         self.requested: list[str] = []
         self.failed: list[str] = []
         self._key = key
         self._source = source
-        self._site = host_of(key.url) if same_site and key.url else None
+        self._site = host_of(key.url) if key.url else None
         #: Number of the page at each known URL; None for the given page and for pages that don't count.
         self.numbers: dict[str, int | None] = dict.fromkeys(names_of(key, source))
         self._names: list[set[str]] = []

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -44,6 +45,7 @@ _HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _TOKEN = re.compile(r"[A-Za-z_-]+")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class WebSource(PageSource):
     """Pages from the web: the few that one page links to; not a crawler.
 
@@ -96,29 +98,27 @@ class WebSource(PageSource):
     ['169.254.169.254 is a link-local address']
     """
 
-    def __init__(
-        self,
-        *,
-        max_pages: int = 50,
-        max_bytes: int = 8 * 2**20,
-        timeout: float = 20.0,
-        max_redirects: int = 5,
-        delay: float = 1.0,
-        max_delay: float = 10.0,
-        allow_private: bool = False,
-        ports: Collection[int] | None = None,
-        user_agent: str | None = None,
-        resolver: Resolver | None = None,
-        tls: ssl.SSLContext | None = None,
-        parsing: Mapping[str, Any] | None = None,
-    ) -> None:
-        limits = {"max_pages": max_pages, "max_redirects": max_redirects, "delay": delay, "max_delay": max_delay}
-        for name, value in limits.items():
-            if not 0 <= value < math.inf:
+    max_pages: int = 50
+    max_bytes: int = 8 * 2**20
+    timeout: float = 20.0
+    max_redirects: int = 5
+    delay: float = 1.0
+    max_delay: float = 10.0
+    allow_private: bool = False
+    ports: Collection[int] | None = None
+    user_agent: str | None = None
+    resolver: Resolver | None = None
+    tls: ssl.SSLContext | None = None
+    parsing: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_pages", "max_redirects", "delay", "max_delay"):
+            if not 0 <= (value := getattr(self, name)) < math.inf:
                 raise UsageError(f"{name} must be a non-negative number, got {value!r}")
-        for name, value in {"max_bytes": max_bytes, "timeout": timeout}.items():
-            if not 0 < value < math.inf:
+        for name in ("max_bytes", "timeout"):
+            if not 0 < (value := getattr(self, name)) < math.inf:
                 raise UsageError(f"{name} must be a positive number, got {value!r}")
+        user_agent = self.user_agent
         if user_agent is None:
             from blockml import __version__  # blockml imports this package
 
@@ -126,26 +126,21 @@ class WebSource(PageSource):
         token = _TOKEN.match(user_agent)
         if token is None or not _HEADER_TEXT.fullmatch(user_agent):
             raise UsageError(f"a user agent must be plain text that starts with a name, got {user_agent!r}")
-        self._max_pages = max_pages
-        self._max_bytes = max_bytes
-        self._max_redirects = max_redirects
-        self._delay = delay
-        self._max_delay = max_delay
         self._token = token[0]
-        self._parsing = dict(parsing or {})
+        self._parsing = dict(self.parsing or {})
         parse("", url=None, charset=None, **self._parsing)  # report invalid options now
         with needed("Fetching pages", "http"):
             import httpcore  # noqa: F401
             import protego  # noqa: F401
 
             from blockml.templates.linked.connections import Connections, TimeBudget
-        self._budget = partial(TimeBudget, timeout)
+        self._budget = partial(TimeBudget, self.timeout)
         self._connections = Connections(
             user_agent=user_agent,
-            allow_private=allow_private,
-            ports=ports if ports is not None or allow_private else _PORTS,
-            resolver=resolver or system_resolver,
-            tls=tls,
+            allow_private=self.allow_private,
+            ports=self.ports if self.ports is not None or self.allow_private else _PORTS,
+            resolver=self.resolver or system_resolver,
+            tls=self.tls,
         )
         self._lock = threading.Lock()
         self._closed = False
@@ -185,12 +180,12 @@ class WebSource(PageSource):
         self.close()
 
     def _fetch(self, url: str) -> Page:
-        if self._n_pages >= self._max_pages:
-            raise FetchError(f"the limit of {self._max_pages} pages was reached")
+        if self._n_pages >= self.max_pages:
+            raise FetchError(f"the limit of {self.max_pages} pages was reached")
         self._n_pages += 1
         budget = self._budget()
         seen: set[str] = set()
-        while url not in seen and len(seen) <= self._max_redirects:
+        while url not in seen and len(seen) <= self.max_redirects:
             seen.add(url)
             self._wait(url, self._ask_robots(url))
             with self._connections.request(url, budget) as response:
@@ -198,7 +193,7 @@ class WebSource(PageSource):
                     return self._page(url, response)
                 target = _target(url, response)
             url = target
-        raise FetchError("redirects in a circle" if url in seen else f"more than {self._max_redirects} redirects")
+        raise FetchError("redirects in a circle" if url in seen else f"more than {self.max_redirects} redirects")
 
     def _page(self, url: str, response: FetchedResponse) -> Page:
         if response.status != 200:
@@ -206,7 +201,7 @@ class WebSource(PageSource):
         content_type = response.header("Content-Type")
         if (media := media_type(content_type)) not in HTML_TYPES:
             raise FetchError(f"the content type is {media!r}, not HTML")
-        return parse(response.read(self._max_bytes), url=url, charset=charset_of(content_type), **self._parsing)
+        return parse(response.read(self.max_bytes), url=url, charset=charset_of(content_type), **self._parsing)
 
     def _ask_robots(self, url: str) -> float:
         """Return the crawl delay of a URL's server in seconds; raise FetchError if it disallows the URL."""
@@ -254,11 +249,11 @@ class WebSource(PageSource):
         server = "/".join(url.split("/", 3)[:3])
         now = time.monotonic()
         wait = self._turns.get(server, now) - now
-        if wait > self._max_delay:
-            raise FetchError(f"would have to wait {wait:.0f} seconds, and the limit is {self._max_delay:g}")
+        if wait > self.max_delay:
+            raise FetchError(f"would have to wait {wait:.0f} seconds, and the limit is {self.max_delay:g}")
         if wait > 0:
             time.sleep(wait)
-        self._turns[server] = time.monotonic() + max(delay, self._delay)
+        self._turns[server] = time.monotonic() + max(delay, self.delay)
 
 
 def _target(url: str, response: FetchedResponse) -> str:

@@ -114,7 +114,6 @@ class _Mapper:
     def __init__(self, comparison: NodeComparison, matching: str) -> None:
         self._comparison = comparison
         self._kinds_a, self._kinds_b = comparison.kinds()
-        self._in_order = comparison.is_uniform
         self._is_optimal = matching == "optimal"
 
     def pairs(self, siblings: Iterable[_Lists]) -> _Pairs:
@@ -124,9 +123,7 @@ class _Mapper:
         n_waiting = 0
         for rows_a, rows_b in chain.from_iterable(map(self._by_kind, siblings)):
             n_pairs = len(rows_a) * len(rows_b)
-            if self._in_order:
-                found += zip(rows_a, rows_b, strict=False)
-            elif self._is_optimal and 1 < n_pairs <= MAX_PAIRS:
+            if self._is_optimal and 1 < n_pairs <= MAX_PAIRS:
                 found += self._optimal(rows_a, rows_b)
             elif n_pairs > MAX_PAIRS:
                 found += self._greedy([(rows_a, rows_b)], *_near_pairs(self._comparison, rows_a, rows_b))

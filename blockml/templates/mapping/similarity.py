@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockml.errors import UsageError, check_name
-from blockml.page.lazy import cached_property
 from blockml.templates.mapping.tree import Tree
 
 
@@ -121,7 +120,7 @@ class NodeComparison:
         _, self.a.ids, self.b.ids = _shared(a.id_table, a.ids, b.id_table, b.ids)
         self.names, self.a.tag, self.b.tag = _shared(a.names, a.tag, b.names, b.tag)
         self._body = self.names.index("body") if "body" in self.names else -1
-        self._class_sets, self._attribute_sets = _Sets(class_sets), _Sets(attribute_sets)
+        self._class_sets, self._attribute_sets = class_sets, attribute_sets
 
     def scores(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the (n,) scores of the pairs of row ``i[k]`` of the first tree and ``j[k]`` of the second."""
@@ -135,8 +134,8 @@ class NodeComparison:
         chd = np.where(more > 0, less / np.maximum(more, 1), 1.0)
         if e.ignore_counts:
             chd[same_class & same_attributes] = 1.0
-        cls = np.ones(len(i)) if not e.cls else self._class_sets.overlaps(a.classes[i], b.classes[j])
-        att = np.ones(len(i)) if not e.att else self._attribute_sets.overlaps(a.attributes[i], b.attributes[j])
+        cls = np.ones(len(i)) if not e.cls else _overlaps(self._class_sets, a.classes[i], b.classes[j])
+        att = np.ones(len(i)) if not e.att else _overlaps(self._attribute_sets, a.attributes[i], b.attributes[j])
         att[same_attributes & ~has_attributes] = 0.75
         scores = e.tag + e.cls * cls + e.pos * pos + e.att * att + e.chd * chd
         if e.same_look:
@@ -169,53 +168,19 @@ class NodeComparison:
         return kinds[: len(a.tree)].tolist(), kinds[len(a.tree) :].tolist()
 
     @property
-    def is_uniform(self) -> bool:
-        """Whether all pairs of rows of one kind have equal scores."""
-        e = self.equality
-        return not (e.cls or e.pos or e.att or e.chd or e.same_id or e.same_look) and e.tag >= self.limit
-
-    @property
     def equates_identical(self) -> bool:
         """Whether the weights suffice to make identical nodes equal."""
         e = self.equality
         return e.tag + e.cls + e.pos + e.chd + 0.75 * e.att >= self.limit
 
 
-class _Sets:
-    """Table of sets, the first one empty, and their Jaccard indices."""
-
-    def __init__(self, table: Sequence[frozenset[Any]]) -> None:
-        self.table = table
-
-    def overlaps(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the Jaccard indices of the sets ``x[k]`` and ``y[k]``; 1 for equal ones."""
-        result = np.ones(len(x))
-        result[(x == 0) != (y == 0)] = 0.0
-        compared = np.flatnonzero((x != y) & (x > 0) & (y > 0))
-        if not len(compared):
-            return result
-        starts, members, keys, width = self._columns
-        x, y = x[compared], y[compared]
-        n_x, n_y = starts[x + 1] - starts[x], starts[y + 1] - starts[y]
-        # One entry per member of each first set: is it in the second set?
-        first = np.cumsum(n_x) - n_x
-        entry = np.arange(int(n_x.sum())) + np.repeat(starts[x] - first, n_x)
-        wanted = np.repeat(y, n_x) * width + members[entry]
-        found = keys[np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)] == wanted
-        common = np.add.reduceat(found, first, dtype=np.int64)
-        result[compared] = common / (n_x + n_y - common)
-        return result
-
-    @cached_property
-    def _columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
-        """Starts of the sets in the list of members, members as numbers, sorted keys of (set, member), their width."""
-        numbers: dict[Any, int] = {}
-        members = np.array(
-            [numbers.setdefault(member, len(numbers)) for entry in self.table for member in entry], dtype=np.int64
-        )
-        sizes = [len(entry) for entry in self.table]
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        return np.cumsum([0, *sizes]), members, np.sort(owner * len(numbers) + members), len(numbers)
+def _overlaps(table: Sequence[frozenset[Any]], x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the Jaccard indices of the sets ``x[k]`` and ``y[k]`` of a table; 1 for equal ones."""
+    pairs, which = np.unique(x * len(table) + y, return_inverse=True)
+    sets = [(table[i], table[j]) for i, j in (divmod(pair, len(table)) for pair in pairs.tolist())]
+    indices = [1.0 if one == other else len(one & other) / len(one | other) for one, other in sets]
+    overlaps: NDArray[np.float64] = np.array(indices, dtype=np.float64)[which.reshape(-1)]
+    return overlaps
 
 
 class Side:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blockml.errors import UsageError
 from blockml.page import Flag, Page
-from blockml.page.subtrees import in_blocks, subtree_sums
+from blockml.page.subtrees import block_of_texts, in_blocks, subtree_sums
 from blockml.parsing.segmentation import VOID
 from blockml.templates.mapping.etdm import map_trees
 from blockml.templates.mapping.similarity import NodeEquality
@@ -195,11 +195,7 @@ def main_container(page: Page, remaining: NDArray[np.bool_]) -> int | None:
     if np.shape(remaining) != (len(page.blocks),):
         raise UsageError(f"{np.shape(remaining)} values for {len(page.blocks)} blocks")
     nodes, blocks = page.nodes, page.blocks
-    rows = np.flatnonzero(remaining)
-    change = np.zeros(len(nodes) + 1, dtype=np.int64)
-    np.add.at(change, blocks.node[rows], 1)
-    np.add.at(change, blocks.last_node[rows] + 1, -1)
-    words = _words(page) * (change[:-1].cumsum() > 0)
+    words = _words(page) * np.append(remaining, False)[block_of_texts(nodes, blocks)]
     below = subtree_sums(nodes, words)
     if not below.any():
         return None
@@ -222,11 +218,8 @@ def _block_texts(page: Page) -> NDArray[np.bool_]:
 
 def _words(page: Page) -> NDArray[np.int64]:
     """Return the (n_nodes,) number of words of each text outside of ``head``; 0 for elements."""
-    texts = np.flatnonzero(_block_texts(page))
-    owner, _ = find_words([page.nodes.texts[node] for node in texts.tolist()])
-    words = np.zeros(len(page.nodes), dtype=np.int64)
-    words[texts] = np.bincount(owner, minlength=len(texts))
-    return words
+    words = np.bincount(find_words(page.nodes.texts)[0], minlength=len(page.nodes))
+    return np.where(_block_texts(page), words, 0)
 
 
 #: Names that every parser reads back unchanged.

@@ -27,7 +27,13 @@ _COLUMNS: Mapping[str, str] = {
     "attributes": "int32",
     "texts": "uint64",
 }
-_TABLES = ("names", "id_table", "class_table", "attribute_table")
+#: Tables of distinct values, and the columns of indices into them.
+_TABLES: Mapping[str, str] = {
+    "names": "tag",
+    "id_table": "ids",
+    "class_table": "classes",
+    "attribute_table": "attributes",
+}
 
 _Entry = TypeVar("_Entry")
 
@@ -87,26 +93,11 @@ class Tree:
             raise UsageError("a row can't be kept without its parent")
         rows = np.flatnonzero(mask)
         before = np.concatenate([[0], np.cumsum(mask)]).astype(np.int32)
-        names, tag = _used(self.names, self.tag[rows], keep_first=True)
-        id_table, ids = _used(self.id_table, self.ids[rows], keep_first=False)
-        class_table, classes = _used(self.class_table, self.classes[rows], keep_first=True)
-        attribute_table, attributes = _used(self.attribute_table, self.attributes[rows], keep_first=True)
-        kept = {
-            column: getattr(self, column)[rows] for column in ("n_children", "n_siblings", "position", "texts", "nodes")
-        }
-        return Tree(
-            names=names,
-            tag=tag,
-            parent=np.append(before[:-1], np.int32(-1))[self.parent[rows]],
-            end=before[self.end[rows]],
-            id_table=id_table,
-            ids=ids,
-            class_table=class_table,
-            classes=classes,
-            attribute_table=attribute_table,
-            attributes=attributes,
-            **kept,
-        )
+        kept: dict[str, Any] = {name: getattr(self, name)[rows] for name in (*_COLUMNS, "nodes")}
+        kept |= {"parent": np.append(before[:-1], np.int32(-1))[kept["parent"]], "end": before[kept["end"]]}
+        for table, column in _TABLES.items():
+            kept[table], kept[column] = _used(getattr(self, table), kept[column], keep_first=column != "ids")
+        return Tree(**kept)
 
     def arrays(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, list[str]]]:
         """Return the arrays and lists of strings from which :meth:`from_arrays` restores the tree; texts as hashes."""
@@ -254,13 +245,9 @@ def _check(tree: Tree) -> None:
         raise UsageError("a tree's first name must be '#text'")
     if tree.class_table[:1] != (frozenset(),) or tree.attribute_table[:1] != (frozenset(),):
         raise UsageError("a tree's first class and attribute sets must be empty")
-    for column, lowest, table in (
-        (tree.tag, 0, tree.names),
-        (tree.ids, -1, tree.id_table),
-        (tree.classes, 0, tree.class_table),
-        (tree.attributes, 0, tree.attribute_table),
-    ):
-        if ((column < lowest) | (column >= len(table))).any():
+    for table, name in _TABLES.items():
+        column, lowest = getattr(tree, name), -1 if name == "ids" else 0
+        if ((column < lowest) | (column >= len(getattr(tree, table)))).any():
             raise UsageError("a tree has a code outside of its tables")
     open_rows: list[int] = []
     ends = tree.end.tolist()

@@ -7,19 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 from blockml.cli.output import note, write_output
 from blockml.datasets import open_dataset
-from blockml.templates.clustering import PRESETS
 from blockml.templates.distances import METRICS, distance_matrix, sketch
 from research.benchmarks.templates.common import Row, cpu_seconds, parsed, stratified, table
 
-#: Curves: the six distances, and tree mapping with the published threshold as cutoff.
-CURVES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    **{metric: (metric, {}) for metric in METRICS},
-    f"rtdm up to {PRESETS['rtdm']:g}": ("rtdm", {"cutoff": PRESETS["rtdm"]}),
-}
 LINE = 12  # height of a line of text in pixels
 
 
@@ -33,15 +26,15 @@ def times_section(corpora: Path, options: argparse.Namespace) -> Row:
     curves: dict[str, list[float | None]] = {
         "sketches": [cpu_seconds(lambda: [sketch(page) for page in trees[:size]]) for size in sizes]  # noqa: B023
     }
-    for name, (metric, settings) in CURVES.items():
-        distance_matrix(sketches[:2], metric, **settings)  # import modules before timing
+    for name in METRICS:
+        distance_matrix(sketches[:2], name)  # import modules before timing
         curve: list[float | None] = []
         for size, before in zip(sizes, [0, *sizes], strict=False):
             # The number of pairs is quadratic.
             expected = (curve[-1] or 0) * (size / before) ** 2 if curve and curve[-1] is not None else 0.0
             skipped = bool(curve and curve[-1] is None) or expected > options.limit
             some = sketches[:size]
-            curve.append(None if skipped else cpu_seconds(lambda: distance_matrix(some, metric, **settings)))  # noqa: B023
+            curve.append(None if skipped else cpu_seconds(lambda: distance_matrix(some, name)))  # noqa: B023
         curves[name] = curve
         note(f"times: {name}")
     rows = [{"": name, **dict(zip(map(str, sizes), values, strict=True))} for name, values in curves.items()]

@@ -16,18 +16,16 @@ from blockml.errors import DatasetError, UsageError
 from blockml.evaluation.comparison import (
     CannotRunError,
     Chosen,
+    ComparisonRun,
     PageSample,
     Store,
     System,
     TaskResult,
     choose,
-    compare_systems,
     draw_sample,
     load_descriptions,
     load_scores,
-    run_system,
     running,
-    score_systems,
 )
 from tests.evaluation.comparison.fakes import dataset, fake
 
@@ -81,12 +79,12 @@ def files(store: Store) -> dict[str, tuple[int, bytes]]:
 
 def test_finished_work_is_not_repeated(calls: Calls, sample: PageSample, store: Store) -> None:
     """A second run writes no output or score again and returns the same description."""
-    first = run_system(fake(), sample, store)
-    score_systems([fake()], sample, store)
+    first = ComparisonRun(store).outputs(fake(), sample)
+    ComparisonRun(store).scores([fake()], sample)
     before = files(store)
     assert len(before) == 4
-    assert run_system(fake(), sample, store) == first
-    score_systems([fake()], sample, store)
+    assert ComparisonRun(store).outputs(fake(), sample) == first
+    ComparisonRun(store).scores([fake()], sample)
     assert calls == ["fake"]
     assert files(store) == before
     assert first["outcomes"] == {"ok": 3}
@@ -117,11 +115,11 @@ def test_changed_systems_and_pages_are_run_again(
     store: Store,
 ) -> None:
     """A system is run again after a change, and the reason is reported."""
-    run_system(fake(), sample, store)
+    ComparisonRun(store).outputs(fake(), sample)
     drawn = draw_sample(sample.dataset, limit)
     said: list[str] = []
     changed = replace(drawn, checksum=checksum or drawn.checksum)
-    run_system(system, changed, store, timeout=timeout, report=said.append)
+    ComparisonRun(store, timeout=timeout, report=said.append).outputs(system, changed)
     assert calls == ["fake", "fake"]
     assert said == [f"running fake on made up again: {reason}"]
 
@@ -131,11 +129,11 @@ def test_damaged_outputs_are_replaced(
     damage: Callable[[bytes], bytes], calls: Calls, sample: PageSample, store: Store
 ) -> None:
     """A truncated file of outputs is noticed, and the system is run again."""
-    first = run_system(fake(), sample, store)
+    first = ComparisonRun(store).outputs(fake(), sample)
     table = store.table("outputs", "made up", "fake")
     table.write_bytes(damage(table.read_bytes()))
     said: list[str] = []
-    again = run_system(fake(), sample, store, report=said.append)
+    again = ComparisonRun(store, report=said.append).outputs(fake(), sample)
     assert said == ["running fake on made up again: the file is damaged"]
     assert again["sha256"] == first["sha256"]
     assert [row["id"] for row in store.read("outputs", "made up", "fake")] == ["a", "b", "c"]
@@ -144,11 +142,11 @@ def test_damaged_outputs_are_replaced(
 
 def test_scores_follow_outputs_and_gold(calls: Calls, sample: PageSample, store: Store) -> None:
     """Scores are computed again after a change of the gold, without running the system."""
-    run_system(fake(), sample, store)
-    score_systems([fake()], sample, store)
+    ComparisonRun(store).outputs(fake(), sample)
+    ComparisonRun(store).scores([fake()], sample)
     regolded = replace(sample, gold="0" * 64)
     said: list[str] = []
-    score_systems([fake()], regolded, store, report=said.append)
+    ComparisonRun(store, report=said.append).scores([fake()], regolded)
     assert said == ["scoring fake on made up again: gold has changed"]
     assert calls == ["fake"]
 
@@ -167,7 +165,7 @@ def test_outputs_of_another_tool(sample: PageSample, store: Store, tmp_path: Pat
     )
     chosen = choose([], [spec])
     said: list[str] = []
-    tables = compare_systems(chosen, [sample], store, report=said.append)
+    tables = ComparisonRun(store, report=said.append).run(chosen, [sample])
     assert any("ignored 1 line about pages that are not in made up" in text for text in said)
     scores = load_scores(store.directory)["made up"]["tool"]
     assert [(score.id, score.outcome, score.bag_f1, score.seconds) for score in scores] == [
@@ -194,7 +192,7 @@ def test_damaged_outputs_of_another_tool_are_refused(
     """The error names the line."""
     chosen = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)])
     with pytest.raises(DatasetError, match=fault):
-        compare_systems(chosen, [sample], store)
+        ComparisonRun(store).run(chosen, [sample])
 
 
 def test_outputs_in_a_table(sample: PageSample, store: Store, tmp_path: Path) -> None:
@@ -205,7 +203,7 @@ def test_outputs_in_a_table(sample: PageSample, store: Store, tmp_path: Path) ->
     for spec in specs:
         chosen = choose((), spec)
         assert [system.source for system in chosen.systems] == [str(path)]
-    tables = compare_systems(chosen, [sample], store)
+    tables = ComparisonRun(store).run(chosen, [sample])
     assert tables["systems"][0]["kind"] == "outputs"
     assert [row.outcome for row in load_scores(store.directory)[sample.dataset.name]["tool"]] == ["ok"] * 3
 
@@ -214,8 +212,8 @@ def test_outputs_without_any_id_of_the_pages_are_refused(sample: PageSample, sto
     """Outputs with other ids are refused, but an empty file is accepted and has only missing pages."""
     rows = [{"id": f"{page.id}/page", "text": "x"} for page in sample.dataset.pages]
     with pytest.raises(DatasetError, match="ids are like 'a/page' here, and like 'a' in the data sets"):
-        compare_systems(choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)]), [sample], store)
-    tables = compare_systems(choose([], [write_outputs(tmp_path / "none.jsonl.gz", [])]), [sample], store)
+        ComparisonRun(store).run(choose([], [write_outputs(tmp_path / "tool.jsonl.gz", rows)]), [sample])
+    tables = ComparisonRun(store).run(choose([], [write_outputs(tmp_path / "none.jsonl.gz", [])]), [sample])
     assert tables["systems"][0]["name"] == "tool"
 
 
@@ -225,10 +223,10 @@ def test_files_of_outputs_are_checked_before_any_system_runs(
     """A damaged file of outputs is an error before any system runs."""
     faulty = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": None}])])
     with pytest.raises(DatasetError, match="row 1 has a 'text' that is NoneType, not a text"):
-        compare_systems(Chosen([fake(), *faulty.systems], {}), [sample], store)
+        ComparisonRun(store).run(Chosen([fake(), *faulty.systems], {}), [sample])
     assert calls == []
     sound = choose([], [write_outputs(tmp_path / "tool.jsonl.gz", [{"id": "a", "text": "x"}])])
-    tables = compare_systems(Chosen([fake(), *sound.systems], {}), [sample], store)
+    tables = ComparisonRun(store).run(Chosen([fake(), *sound.systems], {}), [sample])
     assert [row["name"] for row in tables["systems"]] == ["fake", "tool"]
 
 
@@ -239,7 +237,7 @@ def test_the_first_failure_and_pages_without_gold_are_reported(tmp_path: Path, s
     sample = draw_sample(replace(labelled, pages=(*labelled.pages, without_gold)))
     for _ in range(2):
         said: list[str] = []
-        compare_systems(Chosen([fake()], {}), [sample], store, report=said.append)
+        ComparisonRun(store, report=said.append).run(Chosen([fake()], {}), [sample])
         assert said == [
             "made up: left out 1 page without gold",
             "made up, fake: 1 error, 1 ok; first failure: page b: ValueError:  http://example.org/b {}",
@@ -250,7 +248,7 @@ def test_a_system_that_cannot_run_is_listed_in_the_results(calls: Calls, sample:
     """A system that can't run is listed with the reason, and the others are compared."""
     said: list[str] = []
     chosen = Chosen([fake("bad", source="broken"), fake()], {"lacking": "pip install lacking"})
-    tables = compare_systems(chosen, [sample], store, report=said.append)
+    tables = ComparisonRun(store, report=said.append).run(chosen, [sample])
     assert tables["missing_systems"] == [
         {"name": "lacking", "install": "pip install lacking"},
         {"name": "bad", "install": "bad: broken"},
@@ -263,19 +261,19 @@ def test_a_system_that_cannot_run_is_listed_in_the_results(calls: Calls, sample:
 def test_nothing_to_run_is_an_error(sample: PageSample, store: Store) -> None:
     """If no system can run, the error names each with the reason."""
     with pytest.raises(UsageError, match="no system can be run: lacking: pip install lacking"):
-        compare_systems(Chosen([], {"lacking": "pip install lacking"}), [sample], store)
+        ComparisonRun(store).run(Chosen([], {"lacking": "pip install lacking"}), [sample])
 
 
 def test_data_sets_need_different_names(sample: PageSample, store: Store) -> None:
     """Two data sets with the same name are refused."""
     with pytest.raises(UsageError, match="NAME=DIR"):
-        compare_systems(Chosen([fake()], {}), [sample, sample], store)
+        ComparisonRun(store).run(Chosen([fake()], {}), [sample, sample])
 
 
 def test_the_last_comparison_is_loaded(calls: Calls, sample: PageSample, store: Store) -> None:
     """Only the systems of the last comparison are loaded, in the given order."""
-    compare_systems(Chosen([fake("one"), fake("two")], {}), [sample], store)
-    compare_systems(Chosen([fake("three"), fake("two")], {}), [sample], store)
+    ComparisonRun(store).run(Chosen([fake("one"), fake("two")], {}), [sample])
+    ComparisonRun(store).run(Chosen([fake("three"), fake("two")], {}), [sample])
     assert list(load_scores(store.directory)["made up"]) == ["three", "two"]
     assert calls == ["one", "two", "three"]
     with pytest.raises(UsageError, match="no comparison"):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from blockml.errors import UsageError
-from blockml.evaluation.comparison import CannotRunError, Store, System, draw_sample, run_pages, run_system, workers
+from blockml.evaluation.comparison import CannotRunError, ComparisonRun, Store, System, draw_sample, run_pages, workers
 from tests.evaluation.comparison.fakes import dataset, fake, make_broken
 
 #: A script that defines a system and runs it.
@@ -116,7 +116,7 @@ def test_an_interrupt_stops_the_workers_and_leaves_no_partial_file(tmp_path: Pat
 
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run_system(fake(), sample, Store(tmp_path / "out"), progress=interrupted)
+        ComparisonRun(Store(tmp_path / "out"), progress=interrupted).outputs(fake(), sample)
     assert time.monotonic() - start < 30
     assert not [child for child in children() if "blockml.batch.worker" in child]
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]

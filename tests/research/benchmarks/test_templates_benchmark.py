@@ -19,7 +19,7 @@ from research.benchmarks.templates.common import stratified, table
 from research.benchmarks.templates.layouts import two_level_labels
 from research.benchmarks.templates.linked import TRAINING_SIZES
 from research.benchmarks.templates.scale import mutated
-from research.benchmarks.templates.times import CURVES, picture
+from research.benchmarks.templates.times import picture
 from tests.templates.clustering.made import groups_apart
 
 pytestmark = pytest.mark.exhaustive
@@ -66,7 +66,7 @@ def test_the_clustering_section_finds_the_sites(few: Path, tmp_path: Path, capsy
 def test_the_times_section_leaves_out_what_takes_too_long(few: Path, tmp_path: Path) -> None:
     """A curve ends after the first size that is expected to take too long, and the figure is drawn."""
     result = run("times", few, tmp_path, "--sizes", "4", "8", "16", "--limit", "0")
-    assert set(result["seconds"]) == {"sketches", *CURVES}
+    assert set(result["seconds"]) == {"sketches", *METRICS}
     for name, values in result["seconds"].items():
         assert values[0] > 0
         assert name == "sketches" or values[1:] == [None, None]

@@ -35,22 +35,16 @@ class Sight:
         return self.block_texts, self.paths
 
 
-def form(text: str, *, casefold: bool = False, mask_digits: bool = False) -> str:
+def form(text: str) -> str:
     """Return a text in the form in which it is counted."""
-    text = " ".join(text.split())
-    text = text.casefold() if casefold else text
-    return re.sub(r"\d+", "0", text) if mask_digits else text
+    return " ".join(text.split())
 
 
-def see(page: Page, *, casefold: bool = False, mask_digits: bool = False) -> Sight:
+def see(page: Page) -> Sight:
     """Return the data of a page."""
-
-    def formed(text: str) -> str:
-        return form(text, casefold=casefold, mask_digits=mask_digits)
-
     nodes = page.nodes
     text_nodes = content_nodes(nodes)
-    texts = [formed(nodes.texts[node]) for node in text_nodes]
+    texts = [form(nodes.texts[node]) for node in text_nodes]
     words = [[word for word in text.split() if any(char.isalnum() for char in word)] for text in texts]
     blocks = [
         next((block.index for block in page.blocks if block.node <= node <= block.last_node), -1) for node in text_nodes
@@ -71,7 +65,7 @@ def see(page: Page, *, casefold: bool = False, mask_digits: bool = False) -> Sig
         texts=texts,
         text_words=words,
         text_blocks=blocks,
-        block_texts=[formed(block.text) for block in page.blocks],
+        block_texts=[form(block.text) for block in page.blocks],
         block_words=[
             [word for of, some in zip(blocks, words, strict=True) if of == block.index for word in some]
             for block in page.blocks

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blockml.templates.frequency import Counts
-from blockml.templates.frequency.counts import places, ranges, summed, unified
+from blockml.templates.frequency.counts import places, ranges, summed
 from blockml.text.sketches import stable_hash64
-from tests.strategies import messy_texts
 
 small_keys = st.lists(st.integers(0, 20) | st.just(2**64 - 1)).map(lambda keys: np.array(keys, dtype=np.uint64))
 
@@ -29,23 +28,6 @@ def test_keys_are_the_first_bytes_of_blake2b(texts: list[str]) -> None:
     assert stable_hash64(["\ud800"]).shape == (1,)
 
 
-@given(messy_texts, st.booleans(), st.booleans())
-def test_unified_texts_are_unchanged(text: str, casefold: bool, mask_digits: bool) -> None:  # noqa: FBT001
-    """Normalising a text twice changes nothing more, and removes runs of white space."""
-    (once,) = unified([text], casefold=casefold, mask_digits=mask_digits)
-    assert once == " ".join(once.split())
-    assert unified([once], casefold=casefold, mask_digits=mask_digits) == [once]
-
-
-def test_unified_forms() -> None:
-    """Case and digits are kept by default; on request numbers of any length and script become one."""
-    texts = ["Page 9\xa0of\n10", "page 123 of ٣"]
-    assert unified(texts) == ["Page 9 of 10", "page 123 of ٣"]
-    assert unified(texts, mask_digits=True) == ["Page 0 of 0", "page 0 of 0"]
-    assert len(set(unified(texts, mask_digits=True, casefold=True))) == 1
-    assert unified(["STRASSE", "Straße"], casefold=True) == ["strasse", "strasse"]
-
-
 @given(st.lists(small_keys, max_size=5), small_keys)
 def test_counts_against_a_counter(pages: list[NDArray[np.uint64]], asked: NDArray[np.uint64]) -> None:
     """Pages are counted once per key, whether in one step or in many."""
@@ -59,7 +41,7 @@ def test_counts_against_a_counter(pages: list[NDArray[np.uint64]], asked: NDArra
     assert counts.of(asked).dtype == np.int32
     merged = Counts.combined([])
     for part in parts:
-        merged = merged.merged(part)
+        merged = Counts.combined([merged, part])
     np.testing.assert_array_equal(merged.keys, counts.keys)
     np.testing.assert_array_equal(merged.pages, counts.pages)
 

@@ -21,6 +21,7 @@ from blockml.templates.frequency import (
     text_frequency,
     vectors,
 )
+from blockml.templates.frequency.site_counts import contents_of
 from blockml.templates.frequency.vectors import element_counts
 from tests.templates.frequency import naive
 from tests.templates.frequency.strategies import COLUMNS, PARTS, assert_same, parse_all, site_pages, texts_page
@@ -80,12 +81,11 @@ def test_entropies_without_the_page_itself(learnt: bool) -> None:  # noqa: FBT00
     np.testing.assert_allclose(without, [(1 + np.log(2) / np.log(3)) / 2, 0], atol=1e-6)
 
 
-def test_entropy_of_distinct_words() -> None:
-    """With repetition the entropy of 'home home fish' is (1 + 1 + 0) / 3, and with distinct words (1 + 0) / 2."""
+def test_entropy_of_repeated_words() -> None:
+    """The entropy of 'home home fish' is (1 + 1 + 0) / 3."""
     site = SiteCounts.learn([texts_page(*texts) for texts in PAGES_OF_WORDS])
     page = texts_page("home home fish")
     assert measure(page, site, include_self=False).entropy[0] == pytest.approx(2 / 3, abs=1e-6)
-    assert measure(page, site, include_self=False, distinct=True).entropy[0] == pytest.approx(1 / 2, abs=1e-6)
 
 
 @pytest.mark.parametrize("include_self", [True, False])
@@ -156,40 +156,36 @@ def test_elements_of_blocks_count_for_the_next_text() -> None:
     assert element_counts(page).tolist() == [[1, 0, 1, 0, 1], [0, 1, 0, 1, 0]]
 
 
-@given(st.lists(site_pages, max_size=5), site_pages, st.booleans(), st.booleans(), st.booleans())
+@given(st.lists(site_pages, max_size=5), site_pages, st.booleans())
 def test_measures_of_a_learnt_page_are_those_of_a_new_one(
     sources: list[str],
     source: str,
     include_self: bool,  # noqa: FBT001
-    casefold: bool,  # noqa: FBT001
-    mask_digits: bool,  # noqa: FBT001
 ) -> None:
     """Every measure of a page is bit-identical whether or not the page was learnt."""
     page, others = blockml.parse(source), parse_all(sources)
-    only = SiteCounts.learn([page], casefold=casefold, mask_digits=mask_digits)
-    known = set(only.tables.fingerprints.tolist())
-    fresh = [other for other in others if not known & set(only.contents(other).tables.fingerprints.tolist())]
-    without = SiteCounts.learn(fresh, casefold=casefold, mask_digits=mask_digits)
+    only = SiteCounts.learn([page])
+    known = set(only.fingerprints.tolist())
+    fresh = [other for other in others if not known & set(contents_of(other).counts.fingerprints.tolist())]
+    without = SiteCounts.learn(fresh)
     found = measure(page, without, include_self=include_self)
     assert_same(measure(page, without.updated([page]), include_self=include_self), found)
     assert_same(measure(page, only.updated(fresh), include_self=include_self), found)
 
 
-@given(st.lists(site_pages, max_size=6), site_pages, st.booleans(), st.booleans(), st.booleans())
+@given(st.lists(site_pages, max_size=6), site_pages, st.booleans())
 def test_against_slow_measures(
     sources: list[str],
     source: str,
     include_self: bool,  # noqa: FBT001
-    casefold: bool,  # noqa: FBT001
-    mask_digits: bool,  # noqa: FBT001
 ) -> None:
     """Measures equal those of slow code with strings, dictionaries and fractions."""
     page, pages = blockml.parse(source), parse_all(sources)
-    own = naive.see(page, casefold=casefold, mask_digits=mask_digits)
-    others = [naive.see(other, casefold=casefold, mask_digits=mask_digits) for other in pages]
+    own = naive.see(page)
+    others = [naive.see(other) for other in pages]
     assume(all(other.structure == own.structure for other in others if other.texts == own.texts))
     expected = naive.measures(own, others, include_self=include_self)
-    site = SiteCounts.learn(pages, casefold=casefold, mask_digits=mask_digits)
+    site = SiteCounts.learn(pages)
     found = measure(page, site, include_self=include_self)
     assert site.n_pages == len(naive.different(others))
     for name in (*COLUMNS, "ibdf"):

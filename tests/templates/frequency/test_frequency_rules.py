@@ -67,7 +67,6 @@ def test_thresholds_are_fractions(part: int, whole: int, theta: tuple[int, int])
     assert bool(text_frequency(found, value)[0][0]) is stays
     assert bool(block_frequency(found, value)[0][0] >= 0.5) is stays
     assert bool(ibdf_rule(found, theta=value)[0][0] >= 0.5) is ((part - 1) * theta[1] <= theta[0] * (whole - 1))
-    assert bool(ibdf_rule(found, phi=0.3)[0][0] >= 0.5) is (part <= 3)
 
 
 @given(st.lists(site_pages, max_size=5), site_pages, st.sampled_from([0, 0.1, 1 / 3, 0.5, 0.7, 1]))
@@ -160,8 +159,6 @@ def test_wrong_thresholds_are_refused(theta: float) -> None:
     for rule in (*RULES, kept_texts):
         with pytest.raises(UsageError, match=r"\[0, 1\]"):
             rule(found, theta=theta)
-    with pytest.raises(UsageError, match=r"\[0, 1\]"):
-        ibdf_rule(found, phi=theta)
     with pytest.raises(UsageError, match=r"\[0, 1\]"):
         fallback_reason(found, theta)
 

@@ -14,6 +14,7 @@ import blockml
 from blockml.errors import UsageError
 from blockml.page import Page
 from blockml.templates.frequency import SiteCounts, ibdf_rule, measure, site_counts
+from blockml.templates.frequency.site_counts import contents_of
 from tests.templates.frequency.strategies import PARTS, assert_same, parse_all, site_pages, texts_page
 
 Arrays = dict[str, NDArray[Any]]
@@ -35,14 +36,13 @@ def copied(site: SiteCounts) -> Arrays:
 
 def different(pages: list[Page]) -> list[Page]:
     """Return the first page of each visible text."""
-    nothing = SiteCounts.learn([])
-    return list({int(nothing.contents(page).tables.fingerprints[0]): page for page in reversed(pages)}.values())
+    return list({int(contents_of(page).counts.fingerprints[0]): page for page in reversed(pages)}.values())
 
 
 @settings(max_examples=50)
 @given(st.lists(site_pages, max_size=6), st.data())
 def test_steps_and_order_do_not_matter(sources: list[str], data: st.DataObject) -> None:
-    """Learning all at once, page by page or in merged halves, in any order, gives the same arrays."""
+    """Learning all at once, page by page or in combined halves, in any order, gives the same arrays."""
     pages = different(parse_all(sources))
     site = SiteCounts.learn(pages)
     mixed = data.draw(st.permutations(pages))
@@ -53,7 +53,7 @@ def test_steps_and_order_do_not_matter(sources: list[str], data: st.DataObject) 
     cut = data.draw(st.integers(0, len(pages)))
     halves = SiteCounts.learn(pages[:cut]).updated(iter(pages[cut:]))
     assert_equal_arrays(halves, site)
-    assert_equal_arrays(SiteCounts.learn(pages[cut:]).merged(SiteCounts.learn(pages[:cut])), site)
+    assert_equal_arrays(SiteCounts.combined([SiteCounts.learn(pages[cut:]), SiteCounts.learn(pages[:cut])]), site)
 
 
 def test_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,32 +85,10 @@ def test_head_and_title_are_not_counted() -> None:
     assert_equal_arrays(SiteCounts.learn([blockml.parse(head + "<p>Home</p>")]), SiteCounts.learn([texts_page("Home")]))
 
 
-def test_settings() -> None:
-    """Case and digits make pages different unless the settings say otherwise, and updates keep the settings."""
-    pages = [texts_page("Home", "9 comments"), texts_page("HOME", "9 comments"), texts_page("Home", "12 comments")]
-    assert SiteCounts.learn(pages).n_pages == 3
-    assert SiteCounts.learn(pages, casefold=True).n_pages == 2
-    assert SiteCounts.learn(pages, mask_digits=True).n_pages == 2
-    both = SiteCounts.learn(pages[:1], casefold=True, mask_digits=True).updated(pages)
-    assert (both.n_pages, both.casefold, both.mask_digits) == (1, True, True)
-    back = SiteCounts.from_arrays(both.arrays())
-    assert (back.casefold, back.mask_digits) == (True, True)
-
-
-def test_merging_needs_like_settings_and_other_pages() -> None:
-    """Counts with different settings or common pages cannot be merged."""
-    site = SiteCounts.learn([texts_page("Home")])
-    with pytest.raises(UsageError, match="casefold"):
-        site.merged(SiteCounts.learn([texts_page("Cats")], casefold=True))
-    with pytest.raises(UsageError, match="share 1"):
-        site.merged(SiteCounts.learn([texts_page("Home"), texts_page("Cats")]))
-    assert site.merged(SiteCounts.learn([])).n_pages == 1
-
-
-@given(st.lists(site_pages, max_size=5), site_pages, st.booleans())
-def test_round_trip(sources: list[str], source: str, casefold: bool) -> None:  # noqa: FBT001
+@given(st.lists(site_pages, max_size=5), site_pages)
+def test_round_trip(sources: list[str], source: str) -> None:
     """The arrays contain everything needed for measuring and further learning."""
-    site = SiteCounts.learn(parse_all(sources), casefold=casefold)
+    site = SiteCounts.learn(parse_all(sources))
     back = SiteCounts.from_arrays(site.arrays())
     assert_equal_arrays(back, site)
     page = blockml.parse(source)
