@@ -240,8 +240,7 @@ def complete_captions(page: Draft) -> None:
 
 def complete_sentences(page: Draft) -> None:
     """Keep a few words between two kept halves of a sentence, also if others between them are kept already."""
-    texts, missing = page.outline.page.blocks.texts, (~page.kept).nonzero()[0]
-    ends = np.array([row for row in page.kept.nonzero()[0].tolist() if texts[row][:1].islower()], dtype=np.intp)
+    texts, missing, ends = page.outline.page.blocks.texts, (~page.kept).nonzero()[0], page.kept.nonzero()[0]
     if not len(missing) or not len(ends):
         return
     place = missing.searchsorted(ends)
@@ -249,7 +248,8 @@ def complete_sentences(page: Draft) -> None:
     n_before = _before(page.words)
     is_near = (place > 0) & (ends - last <= _MAX_BLOCKS) & (n_before[ends] - n_before[last] <= _FEW_WORDS)
     for end in ends[is_near].tolist():
-        _complete_sentence(page, end)
+        if texts[end][:1].islower():
+            _complete_sentence(page, end)
 
 
 def _complete_sentence(page: Draft, end: int) -> None:
@@ -292,12 +292,9 @@ def complete_headings(page: Draft) -> None:
     if heading is None or not len(starts):
         return
     ends = [*starts[1:].tolist(), len(heading)]
-    of_text = np.where(heading < 0, page.words, 0)
-    texts = np.empty((3, len(heading)), dtype=np.int64)  # all of it, that which is kept, and that which was by default
-    texts[0] = of_text
-    np.multiply(of_text, page.kept, out=texts[1])
-    np.multiply(of_text, page.scores >= np.float32(_DEFAULT), out=texts[2])
-    n_words, n_kept, n_default = np.add.reduceat(texts, starts, axis=1).tolist()
+    of_text = page.words * (heading < 0)
+    texts = of_text, of_text * page.kept, of_text * (page.scores >= np.float32(_DEFAULT))  # all, kept, kept by default
+    n_words, n_kept, n_default = (np.add.reduceat(own, starts).tolist() for own in texts)
     kept = page.kept.copy()
     for number in _open_headings(page, heading[starts], starts, (n_words, n_kept, n_default)):
         start, end = starts.item(number), ends[number]

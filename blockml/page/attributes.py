@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple, overload
 
@@ -127,7 +128,9 @@ def searched_together(
     return words
 
 
-class _Search(NamedTuple):
+@functools.lru_cache(256)  # one object for equal words: it is compared by identity, because their hash takes time
+@dataclass(frozen=True, slots=True, eq=False)
+class _Search:
     """Words that are searched for together. The word at index ``k`` is bit ``k`` of a set of words."""
 
     words: tuple[bytes, ...]
