@@ -514,7 +514,8 @@ class _Finder:
         owner = self.nodes.innermost(np.array(sorted(self.skipped)), found)
         inside: dict[int, list[int]] = {}
         for post, node in zip(owner.tolist(), found.tolist(), strict=True):
-            inside.setdefault(post, []).append(node)
+            if node != post:
+                inside.setdefault(post, []).append(node)
         return inside
 
     def _by_post(self, elements: NDArray[np.int64], marks: Sequence[_Mark]) -> dict[int, list[_Mark]]:
