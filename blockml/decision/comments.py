@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.lines import any_in
 from blockml.decision.prediction import Draft
 from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
@@ -76,8 +77,8 @@ def remove_comments(page: Draft) -> None:
         heading, section = page.outline.unit(UnitKind.HEADING), page.outline.section
         if heading is not None:
             text = page.kept & (heading < 0)
-            is_left = np.isin(section, section[text & ~found])
-            found = found | (page.kept & (heading >= 0) & np.isin(section, section[text & found]) & ~is_left)
+            is_left, is_found = (any_in(section + 1, text & part) for part in (~found, found))
+            found = found | (page.kept & (heading >= 0) & is_found & ~is_left)
         page.override(found, Reason.COMMENT, kept=False)
         remark = comments_remark(page.page, page.by_score, found)
         page.remarks += [remark] if remark else []
@@ -195,7 +196,7 @@ def _without_body(scored: Draft, page: PageMatrix, found: NDArray[np.bool_]) -> 
     if found[(inside & (words > 0)).argmax()]:
         return found
     line = page.context.outline.line
-    return found & ~np.isin(line, line[inside])
+    return found & ~any_in(line, inside)
 
 
 def _limits(scored: Draft, page: PageMatrix, limits: CommentLimits, named: NDArray[np.bool_]) -> NDArray[np.float32]:
