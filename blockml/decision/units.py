@@ -16,7 +16,6 @@ pages of which no model was trained, the completed words are more often content 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress, count, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,17 +175,10 @@ def complete_lists(page: Draft) -> None:
 def complete_lines(page: Draft) -> None:
     """Keep lines that announce something kept, and the lists, tables, code and values that kept lines announce."""
     outline = page.outline
-    texts = outline.page.blocks.texts
-    ends = list(compress(count(), map(str.endswith, texts, repeat(_ANNOUNCES))))
-    if not ends:
-        return
-    line, words, kept = outline.line, page.words, page.kept.copy()
-    rows = words.nonzero()[0]
-    for before, place in zip(ends, rows.searchsorted(ends, side="right").tolist(), strict=True):
-        after = rows.item(place) if place < len(rows) else before
-        is_kept = kept.item(before) or kept.item(after)
-        if not (is_kept and words.item(before)) or line.item(before) == line.item(after):
-            continue
+    texts, line, words, rows = outline.page.blocks.texts, outline.line, page.words, page.words.nonzero()[0]
+    is_pair = (page.kept[rows[:-1]] | page.kept[rows[1:]]) & (line[rows[:-1]] != line[rows[1:]])
+    pairs = zip(rows[:-1][is_pair].tolist(), rows[1:][is_pair].tolist(), strict=True)
+    for before, after in [(row, following) for row, following in pairs if texts[row].endswith(_ANNOUNCES)]:
         first, next_number = int(line.searchsorted(line.item(before))), line.item(after)
         announced, reason, minimum = _announced(outline, before, after), Reason.KEPT_WITH_LEAD_IN, _MIN_LIST
         if announced is None:
