@@ -175,10 +175,13 @@ def complete_lists(page: Draft) -> None:
 def complete_lines(page: Draft) -> None:
     """Keep lines that announce something kept, and the lists, tables, code and values that kept lines announce."""
     outline = page.outline
-    texts, line, words, rows = outline.page.blocks.texts, outline.line, page.words, page.words.nonzero()[0]
-    is_pair = (page.kept[rows[:-1]] | page.kept[rows[1:]]) & (line[rows[:-1]] != line[rows[1:]])
-    pairs = zip(rows[:-1][is_pair].tolist(), rows[1:][is_pair].tolist(), strict=True)
-    for before, after in [(row, following) for row, following in pairs if texts[row].endswith(_ANNOUNCES)]:
+    texts, line, words = outline.page.blocks.texts, outline.line, page.words
+    kept, rows = page.kept[words > 0], words.nonzero()[0].tolist()
+    places = (kept[:-1] | kept[1:]).nonzero()[0].tolist()
+    for place in [place for place in places if texts[rows[place]].endswith(_ANNOUNCES)]:
+        before, after = rows[place], rows[place + 1]
+        if line.item(before) == line.item(after):
+            continue
         first, next_number = int(line.searchsorted(line.item(before))), line.item(after)
         announced, reason, minimum = _announced(outline, before, after), Reason.KEPT_WITH_LEAD_IN, _MIN_LIST
         if announced is None:
@@ -232,16 +235,15 @@ def complete_captions(page: Draft) -> None:
 
 def complete_sentences(page: Draft) -> None:
     """Keep a few words between two kept halves of a sentence, also if others between them are kept already."""
-    texts, missing, ends = page.outline.page.blocks.texts, (~page.kept).nonzero()[0], page.kept.nonzero()[0]
-    if not len(missing) or not len(ends):
-        return
-    place = missing.searchsorted(ends)
-    last = missing[place - 1]  # the last missing block before each of them
-    n_before = _before(page.words)
-    is_near = (place > 0) & (ends - last <= _MAX_BLOCKS) & (n_before[ends] - n_before[last] <= _FEW_WORDS)
-    for end in ends[is_near].tolist():
-        if texts[end][:1].islower():
-            _complete_sentence(page, end)
+    kept, words, texts = page.kept.copy(), page.words.tolist(), page.outline.page.blocks.texts
+    for missing in (kept[1:] > kept[:-1]).nonzero()[0].tolist():  # followed by a kept block
+        n_words = words[missing]
+        for end in range(missing + 1, min(missing + _MAX_BLOCKS + 1, len(words))):
+            if not kept.item(end) or n_words > _FEW_WORDS:
+                break
+            if texts[end][:1].islower():
+                _complete_sentence(page, end)
+            n_words += words[end]
 
 
 def _complete_sentence(page: Draft, end: int) -> None:
