@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Nodes, Page
 from blockml.page.element_names import OF_BODIES, OF_POSTS
+from blockml.page.lazy import cached_property
 
 __all__ = ["ThreadPost", "find_posts"]
 
@@ -206,7 +207,8 @@ def _named(nodes: Nodes, found: Sequence[int]) -> list[int]:
 def _around_bodies(nodes: Nodes) -> list[int]:
     """Return the largest element around each body of a forum's post that has no other body, such as a table's row."""
     found = nodes.with_any(OF_BODIES, any_case=True)
-    bodies = np.array(list(islice(compress(found, _of_sets(nodes, found, _is_forum_body)), _MOST)))
+    is_body = _of_sets(nodes, found, lambda own: _FORUM_BODY.search(own.get("class", "")))
+    bodies = np.array(list(islice(compress(found, is_body), _MOST)))
     posts: list[int] = []
     for node in bodies.tolist() if len(bodies) > 1 else ():
         post, outer = node, nodes.parent.item(node)
@@ -218,14 +220,10 @@ def _around_bodies(nodes: Nodes) -> list[int]:
     return posts
 
 
-def _is_forum_body(attributes: Mapping[str, str]) -> bool:
-    return _FORUM_BODY.search(attributes.get("class", "")) is not None
-
-
 def _is_named(attributes: Mapping[str, str]) -> bool:
     return bool(
         _POST_ID.match(attributes.get("id", ""))
-        or _has_post_class(_classes(attributes))
+        or _post_class(_classes(attributes))
         or _POST_TYPE.search(attributes.get("itemtype", ""))
     )
 
@@ -234,9 +232,7 @@ def _classes(attributes: Mapping[str, str]) -> str:
     return attributes.get("class", "")[:_MAX_CLASSES]
 
 
-@lru_cache(2048)  # posts repeat their classes
-def _has_post_class(names: str) -> bool:
-    return _POST_CLASS.search(names) is not None
+_post_class, _body_class = lru_cache(2048)(_POST_CLASS.search), lru_cache(2048)(_BODY_CLASS.search)  # posts repeat them
 
 
 class _Mark(NamedTuple):
@@ -399,8 +395,6 @@ class _Finder:
     def posts(self, rows: Sequence[_Rows]) -> Iterator[ThreadPost]:
         """Iterate over the posts in order, given their blocks."""
         nodes, elements = self.nodes, np.array(self.elements)
-        named = {*nodes.with_any(OF_POSTS, any_case=True), *nodes.with_any(_BODY_WORDS, any_case=True)}
-        self.named_in = self._inside(np.array(sorted(named)))
         bodies = self._bodies([self._main_parts(*post) for post in zip(self.elements, rows, strict=True)])
         authors, dates = self._by_post(elements, self.authors), self._by_post(elements, self.dates)
         place_of = {post: place for place, post in enumerate(self.elements)}
@@ -446,7 +440,7 @@ class _Finder:
             return sums[last] - sums[first]
 
         path = [post]
-        for inner in filter(self._is_body, self.named_in.get(post, ())):
+        for inner in filter(self._is_body, self._named.get(post, ())):
             if inner >= nodes.end.item(path[-1]):
                 break
             if path[-1] != post and n_words(inner) < _NAMED_PART * n_words(path[-1]):
@@ -467,9 +461,11 @@ class _Finder:
     def _is_body(self, node: int) -> bool:
         """Tell whether an element is named as the body of a post."""
         attributes = self.nodes.attributes[node]
-        if attributes.get("itemprop") in ("text", "commentText", "articleBody"):
-            return True
-        return _names_body(_classes(attributes)) or _BODY_ID.match(attributes.get("id", "")) is not None
+        return bool(
+            attributes.get("itemprop") in ("text", "commentText", "articleBody")
+            or _body_class(_classes(attributes))
+            or _BODY_ID.match(attributes.get("id", ""))
+        )
 
     def _bodies(self, paths: Sequence[Sequence[int]]) -> list[int]:
         """Return the element of the body of each post, given its main parts.
@@ -489,13 +485,12 @@ class _Finder:
             # The names of a path are listed from the innermost.
             shared = [key for found in own for key in found if counts[key] >= max(2.0, _ALIKE * n_posts)]
             best.update({kind: shared[0]} if shared else {})
-        found, inside = list[int](), dict[int, list[int]]()
+        found: list[int] = []
         for post, path, own_keys, kind in zip(self.elements, paths, keys, kinds, strict=True):
             names = [best[kind]] if kind in best else list(dict.fromkeys(best.values()))
             body = next((own_keys[name] for name in names if name in own_keys), -1)
             if body < 0 and path[0] == post:
-                inside = inside or self._inside(np.flatnonzero(self.nodes.named(_BODIES)))
-                body = next((node for node in inside.get(post, ()) if self._key(node) in names), -1)
+                body = next((node for node in self._unnamed.get(post, ()) if self._key(node) in names), -1)
             found.append(body if body >= 0 else path[-1])
         return found
 
@@ -508,6 +503,17 @@ class _Finder:
         """Return the name and classes of an element that may be a body, without digits; else an empty text."""
         name = self.nodes.name(node)
         return f"{name} {_DIGITS.sub('', self.nodes.attributes[node].get('class', ''))}" if name in _BODIES else ""
+
+    @cached_property
+    def _named(self) -> dict[int, list[int]]:
+        """By post, the elements in it whose attributes have a word of bodies."""
+        searches = (self.nodes.with_any(words, any_case=True) for words in (OF_POSTS, _BODY_WORDS))
+        return self._inside(np.array(sorted(set().union(*searches))))
+
+    @cached_property
+    def _unnamed(self) -> dict[int, list[int]]:
+        """By post, the elements in it that may be bodies without such a word."""
+        return self._inside(np.flatnonzero(self.nodes.named(_BODIES)))
 
     def _inside(self, found: NDArray[np.integer]) -> dict[int, list[int]]:
         """Return, by post, those of some elements that are directly in it and not in a quotation."""
@@ -599,12 +605,6 @@ class _Finder:
             pattern.search(f"{attributes.get('class', '')} {attributes.get('itemtype', '')}")
             for pattern, attributes in ((_IS_QUESTION, first), (_IS_ANSWER, own))
         )
-
-
-@lru_cache(2048)
-def _names_body(names: str) -> bool:
-    """Tell whether classes name the body of a post."""
-    return _BODY_CLASS.search(names) is not None
 
 
 def _chosen(marks: Sequence[_Mark], start: int, end: int) -> _Mark | None:

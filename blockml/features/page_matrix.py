@@ -116,7 +116,8 @@ def _fill(
         kernel_page.write(plan.kernel, titles(context) if plan.kernel.need_titles else None, rows)
     for family, wanted in plan.families:
         values = family(context)
-        rows[[row for _, row in wanted]] = np.reshape([values[base] for base, _ in wanted], (len(wanted), -1))
+        for base, row in wanted:
+            rows[row] = values[base]
     for compute, row in plan.of_blocks:
         rows[row] = compute(context.blocks)
     for base, row in plan.given:
