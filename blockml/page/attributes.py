@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple, overload
 
@@ -129,12 +128,12 @@ def searched_together(
 
 
 @functools.lru_cache(256)  # one object for equal words: it is compared by identity, because their hash takes time
-@dataclass(frozen=True, slots=True, eq=False)
 class _Search:
     """Words that are searched for together. The word at index ``k`` is bit ``k`` of a set of words."""
 
-    words: tuple[bytes, ...]
-    cases: int  #: Set of the words whose case is ignored.
+    def __init__(self, words: tuple[bytes, ...], cases: int) -> None:
+        self.words = words
+        self.cases = cases  #: Set of the words whose case is ignored.
 
 
 class _Found(NamedTuple):
