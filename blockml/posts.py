@@ -150,10 +150,8 @@ def find_posts(page: Page, chosen: NDArray[np.bool_] | None = None) -> tuple[Thr
     [('Ann', '2026-01-02', None, (0, 1), (2,)), ('Bo', '2026-01-03', 0, (3, 4), (5,))]
     """
     candidates = _candidates(page, chosen) if len(page.blocks) else []
-    if len(candidates) < 2:
-        return ()
-    finder = _Finder(page, candidates)
-    if len(finder.elements) < 2:
+    finder = _Finder(page, candidates) if len(candidates) > 1 else None
+    if finder is None or len(finder.elements) < 2:
         return ()
     rows = finder.rows()
     return () if _are_teasers(page, rows) else tuple(finder.posts(rows))
@@ -461,11 +459,8 @@ class _Finder:
     def _is_body(self, node: int) -> bool:
         """Tell whether an element is named as the body of a post."""
         attributes = self.nodes.attributes[node]
-        return bool(
-            attributes.get("itemprop") in ("text", "commentText", "articleBody")
-            or _body_class(_classes(attributes))
-            or _BODY_ID.match(attributes.get("id", ""))
-        )
+        named = _body_class(_classes(attributes)) or _BODY_ID.match(attributes.get("id", ""))
+        return named is not None or attributes.get("itemprop") in ("text", "commentText", "articleBody")
 
     def _bodies(self, paths: Sequence[Sequence[int]]) -> list[int]:
         """Return the element of the body of each post, given its main parts.

@@ -88,8 +88,7 @@ def any_in(line: NDArray[np.intp], marked: NDArray[np.bool_]) -> NDArray[np.bool
     >>> any_in(np.array([0, 0, 1]), np.array([True, False, False])).tolist()
     [True, True, False]
     """
-    found: NDArray[np.bool_] = np.bincount(line, marked)[line] > 0  # np.isin takes more than ten times as long
-    return found
+    return np.bincount(line, marked)[line] > 0  # np.isin takes more than ten times as long
 
 
 def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp] | None:

@@ -141,10 +141,9 @@ def _by_attributes(held: Mapping[str, str]) -> Hiding:
     """Tell how the attributes of an element hide it."""
     if "hidden" in held:
         return Hiding.ATTRIBUTE
-    if style := held.get("style"):
-        way = _hiding_of_short(style) if len(style) <= _SHORT else hiding_of(style)
-        if way:
-            return way
+    style = held.get("style") or ""
+    if way := (_hiding_of_short if len(style) <= _SHORT else hiding_of)(style):
+        return way
     return Hiding.SCREEN_READER if _OF_READERS.search(held.get("class") or "") else Hiding.SHOWN
 
 
