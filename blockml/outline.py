@@ -7,7 +7,8 @@ have no table and most callers need one kind of element.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from bisect import bisect_left
+from collections.abc import Mapping, Set
 from enum import IntEnum
 
 import numpy as np
@@ -158,9 +159,15 @@ class Outline:
 
     def has_fields(self, element: int) -> bool:
         """Tell whether an element has fields of a form."""
+        field = bisect_left(self._fields, element)
+        return field < len(self._fields) and self._fields[field] < self.page.nodes.end.item(element)
+
+    @cached_property
+    def _fields(self) -> list[int]:
+        """Form fields."""
         structural, kinds = self._structural
-        first, after = structural.searchsorted((element, self.page.nodes.end.item(element)))
-        return _FIELD in kinds[first:after]
+        found: list[int] = structural[kinds == _FIELD].tolist()
+        return found
 
     @cached_property
     def data_table(self) -> NDArray[np.int32] | None:
@@ -175,7 +182,7 @@ class Outline:
     def code(self) -> NDArray[np.int32] | None:
         """(n_blocks,) outermost code element around each block, -1 without one; None without any."""
         has_code = self.page.blocks.any_flag(_PREFORMATTED)
-        return self._outermost(self._ranges(self.elements(UnitKind.CODE))) if has_code else None
+        return self._outermost(self.elements(UnitKind.CODE)) if has_code else None
 
     @cached_property
     def plain_list(self) -> NDArray[np.int32] | None:
@@ -189,12 +196,9 @@ class Outline:
         structural, kinds = self._structural
         lists, items = structural[_IS_LIST[kinds]], structural[_IS_ITEM[kinds]]
         n_items = items.searchsorted(self.page.nodes.end[lists]) - items.searchsorted(lists)
-        line, ranges = self.line.item, zip(self._ranges(lists), n_items.tolist(), strict=True)
-        return self._outermost(
-            (element, first, after)
-            for (element, first, after), n in ranges
-            if first < after and line(after - 1) - line(first) < _MAX_LINES * n
-        )
+        first, after = self.blocks_in(lists)
+        line = np.append(self.line, 0)  # a list without blocks may be after the last one
+        return self._outermost(lists[(first < after) & (line[after - 1] - line[first] < _MAX_LINES * n_items)])
 
     @cached_property
     def whole(self) -> NDArray[np.int32] | None:
@@ -204,15 +208,11 @@ class Outline:
             return plain if table is None else table
         return np.where((table >= 0) & ((plain < 0) | (table < plain)), table, plain)
 
-    def _ranges(self, elements: NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
-        """Iterate over elements, each with its first block and the block after its last."""
-        first, after = self.blocks_in(elements)
-        return zip(elements.tolist(), first.tolist(), after.tolist(), strict=True)
-
-    def _outermost(self, ranges: Iterable[tuple[int, int, int]]) -> NDArray[np.int32] | None:
+    def _outermost(self, elements: NDArray[np.int64]) -> NDArray[np.int32] | None:
         """Return the outermost of some elements around each block, (n_blocks,), or -1; None if all would be -1."""
         found, stop = np.full(len(self.page.blocks), -1, dtype=np.int32), 0
-        for element, first, after in ranges:
+        ranges = (column.tolist() for column in (elements, *self.blocks_in(elements)))
+        for element, first, after in zip(*ranges, strict=True):
             if after > max(first, stop):
                 found[first:after] = element
                 stop = after

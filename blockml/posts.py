@@ -8,11 +8,12 @@ kept.
 from __future__ import annotations
 
 import re
+from bisect import bisect, bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, compress, islice
+from itertools import accumulate, chain, compress, islice
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from blockml.page import Nodes, Page
 from blockml.page.element_names import OF_BODIES, OF_POSTS
+from blockml.page.lazy import cached_property
 
 __all__ = ["ThreadPost", "find_posts"]
 
@@ -99,6 +101,8 @@ _BODY_CLASS = re.compile(
     r"|(?<!\S)(?:inner|content|cooked|md|message)(?!\S)",
     re.IGNORECASE,
 )
+#: Words in the attributes of bodies, besides those of posts.
+_BODY_WORDS = (b"pid", b"usertext", b"bbwrapper", b"content", b"inner", b"cooked", b"md", b"itemprop")
 _FORUM_BODY = re.compile(r"(?<!\S)(?:postbody|postmsg|post_message|messagetext)(?!\S)", re.IGNORECASE)
 _BODY_ID = re.compile(r"(?:post_?message|post_?content|pid|msg|comment_?body)[-_]?\d+\Z", re.IGNORECASE)
 _BODIES = frozenset("article blockquote dd div section td".split())
@@ -107,7 +111,7 @@ _HEADINGS = frozenset({"h1", "h2", "h3", "h4"})
 _REPLY = re.compile(r"(?:re|aw|antw|odp|sv|vs|答复)\s*[:：]", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 
-_Rows = NDArray[np.intp]
+_Rows = Sequence[int]
 _T = TypeVar("_T")
 
 
@@ -145,17 +149,9 @@ def find_posts(page: Page, chosen: NDArray[np.bool_] | None = None) -> tuple[Thr
     >>> [(post.author, post.date, post.answers, post.header, post.body) for post in find_posts(page)]
     [('Ann', '2026-01-02', None, (0, 1), (2,)), ('Bo', '2026-01-03', 0, (3, 4), (5,))]
     """
-    if not len(page.blocks) or (chosen is not None and not _may_be_chosen(page, chosen)):
-        return ()
-    candidates = _candidates(page.nodes)
-    if len(candidates) < 2:
-        return ()
-    if chosen is not None:
-        owner = page.nodes.innermost(np.array(candidates), page.blocks.node[chosen])
-        if len({*owner.tolist()} - {-1}) < 2:
-            return ()
-    finder = _Finder(page, candidates)
-    if len(finder.elements) < 2:
+    candidates = _candidates(page, chosen) if len(page.blocks) else []
+    finder = _Finder(page, candidates) if len(candidates) > 1 else None
+    if finder is None or len(finder.elements) < 2:
         return ()
     rows = finder.rows()
     return () if _are_teasers(page, rows) else tuple(finder.posts(rows))
@@ -166,8 +162,8 @@ def _are_teasers(page: Page, posts: Sequence[_Rows]) -> bool:
     nodes, blocks = page.nodes, page.blocks
     headings = np.flatnonzero(nodes.named(_HEADINGS))
     in_heading = nodes.innermost(headings, blocks.node) >= 0
-    linked = in_heading & (blocks.n_linked > 0) & (blocks.n_linked == blocks.n_words)
-    titles = {next((blocks.texts[row] for row in post[linked[post]].tolist()), "") for post in posts}
+    linked = (in_heading & (blocks.n_linked > 0) & (blocks.n_linked == blocks.n_words)).tolist()
+    titles = {next((blocks.texts[row] for row in post if linked[row]), "") for post in posts}
     own = [title for title in titles if title and not _REPLY.match(title)]
     return 2 * len(own) > len(posts)
 
@@ -179,30 +175,38 @@ def _of_sets(nodes: Nodes, elements: Sequence[int], own: Callable[[Mapping[str, 
     return [found[place] for place in places]
 
 
-def _may_be_chosen(page: Page, chosen: NDArray[np.bool_]) -> bool:
-    """Tell whether two posts may have chosen blocks (n_blocks,), from the attributes of few elements."""
-    nodes, places = page.nodes, page.blocks.node[chosen]
+def _candidates(page: Page, chosen: NDArray[np.bool_] | None) -> list[int]:
+    """Return the elements that are named or typed as posts, or those around bodies of posts.
+
+    None unless two of them have chosen blocks (n_blocks,).
+    """
+    nodes, posts = page.nodes, list[int]()
     found = np.array(nodes.with_any(OF_POSTS, any_case=True))
-    is_around = places.searchsorted(found) < places.searchsorted(nodes.end[found]) if len(found) else found
-    return len(_named(nodes, found[is_around].tolist())) > 1 or len(nodes.with_any(OF_BODIES, any_case=True)) > 1
+    if chosen is not None and len(found):
+        places = page.blocks.node[chosen]
+        is_around = places.searchsorted(found) < places.searchsorted(nodes.end[found])
+        posts, found = _named(nodes, found[is_around].tolist()), found[~is_around]
+        if len(posts) < 2 and len(nodes.with_any(OF_BODIES, any_case=True)) < 2:  # the usual case
+            return []
+    posts = sorted(posts + _named(nodes, found.tolist()))[:_MOST]
+    if len(posts) < 2:
+        posts = _around_bodies(nodes)
+    if chosen is not None and len({*nodes.innermost(np.array(posts), places).tolist()} - {-1}) < 2:
+        return []
+    return posts
 
 
 def _named(nodes: Nodes, found: Sequence[int]) -> list[int]:
     """Return those of some elements that are named or typed as posts."""
-    named = compress(found, _of_sets(nodes, found, _is_named))
-    return list(islice((node for node in named if nodes.name(node) not in _NO_POSTS), _MOST))
-
-
-def _candidates(nodes: Nodes) -> list[int]:
-    """Return the elements that are named or typed as posts, or those around bodies of posts."""
-    posts = _named(nodes, nodes.with_any(OF_POSTS, any_case=True))
-    return posts if len(posts) > 1 else _around_bodies(nodes)
+    own = [node for node in found if nodes.name(node) not in _NO_POSTS]
+    return list(islice(compress(own, _of_sets(nodes, own, _is_named)), _MOST))
 
 
 def _around_bodies(nodes: Nodes) -> list[int]:
     """Return the largest element around each body of a forum's post that has no other body, such as a table's row."""
     found = nodes.with_any(OF_BODIES, any_case=True)
-    bodies = np.array(list(islice(compress(found, _of_sets(nodes, found, _is_forum_body)), _MOST)))
+    is_body = _of_sets(nodes, found, lambda own: _FORUM_BODY.search(own.get("class", "")))
+    bodies = np.array(list(islice(compress(found, is_body), _MOST)))
     posts: list[int] = []
     for node in bodies.tolist() if len(bodies) > 1 else ():
         post, outer = node, nodes.parent.item(node)
@@ -214,14 +218,10 @@ def _around_bodies(nodes: Nodes) -> list[int]:
     return posts
 
 
-def _is_forum_body(attributes: Mapping[str, str]) -> bool:
-    return _FORUM_BODY.search(attributes.get("class", "")) is not None
-
-
 def _is_named(attributes: Mapping[str, str]) -> bool:
     return bool(
         _POST_ID.match(attributes.get("id", ""))
-        or _has_post_class(_classes(attributes))
+        or _post_class(_classes(attributes))
         or _POST_TYPE.search(attributes.get("itemtype", ""))
     )
 
@@ -230,9 +230,7 @@ def _classes(attributes: Mapping[str, str]) -> str:
     return attributes.get("class", "")[:_MAX_CLASSES]
 
 
-@lru_cache(2048)  # posts repeat their classes
-def _has_post_class(names: str) -> bool:
-    return _POST_CLASS.search(names) is not None
+_post_class, _body_class = lru_cache(2048)(_POST_CLASS.search), lru_cache(2048)(_BODY_CLASS.search)  # posts repeat them
 
 
 class _Mark(NamedTuple):
@@ -279,11 +277,13 @@ class _Finder:
 
     def __init__(self, page: Page, candidates: Sequence[int]) -> None:
         self.page, self.nodes, self.blocks = page, page.nodes, page.blocks
-        self.links = page.nodes.indices("a")
+        # Lists: a search in one of a few hundred numbers is faster than in an array.
+        self.links, self.places = page.nodes.indices("a").tolist(), page.blocks.node.tolist()
+        self.line: list[int] = page.blocks.line_numbers().tolist()
+        self.n_words: list[int] = page.blocks.n_words.tolist()
         self.authors, self.dates, self.quotations = list[_Mark](), list[_Mark](), list[int]()
         self._read_marks(np.array(candidates))
         self.elements = self._with_marks(candidates)
-        self.line = page.blocks.line_numbers()
         self.skipped = {*self.elements, *self.quotations}
 
     def _read_marks(self, candidates: NDArray[np.int64]) -> None:
@@ -310,14 +310,14 @@ class _Finder:
 
     def _author(self, node: int, attributes: Mapping[str, str], rank: int) -> _Mark | None:
         """Return the author that an element names, or None; ``rank`` is that of its attributes."""
-        if name := _name(attributes.get("data-author", "")):
+        if "data-author" in attributes and (name := _name(attributes["data-author"])):
             return _Mark(0, node, name)
         if not rank or (rank == _BY_ADDRESS and self.nodes.name(node) != "a"):
             return None
-        first, last = self.links.searchsorted((node, self.nodes.end.item(node))).tolist()
-        links = self.links[first : min(last, first + _FEW_BLOCKS)].tolist()
+        first, last = self._range(self.links, node)
+        links = self.links[first : min(last, first + _FEW_BLOCKS)]
         texts = chain((attributes.get("content", ""),), map(self._text, (*links, node)))
-        name = next((name for text in texts if (name := _name(text))), "")
+        name = next(filter(None, map(_name, texts)), "")
         return _Mark(rank, node, name) if name else None
 
     def _date(self, node: int, attributes: Mapping[str, str]) -> _Mark | None:
@@ -333,13 +333,17 @@ class _Finder:
             return None
         return _Mark(1 if any(map(str.isdigit, text)) and not _WHEN.fullmatch(text) else 2, node, date)
 
+    def _range(self, places: Sequence[int], element: int) -> tuple[int, int]:
+        """Return the first of some places in document order that is in an element, and one past the last."""
+        return bisect_left(places, element), bisect_left(places, self.nodes.end.item(element))
+
     def _text(self, node: int) -> str:
         """Return the text of an element of few blocks, or of a part of a short one; else an empty text."""
         end = self.nodes.end.item(node)
-        first, last = self.blocks.node.searchsorted((node, end)).tolist()
+        first, last = self._range(self.places, node)
         if first < last:
             return " ".join(self.blocks.texts[first:last]) if last - first <= _FEW_BLOCKS else ""
-        is_short = first and end - node <= _FEW_NODES and self.blocks.n_words[first - 1] <= _LINE_WORDS
+        is_short = first and end - node <= _FEW_NODES and self.n_words[first - 1] <= _LINE_WORDS
         return " ".join(" ".join(self.nodes.texts[node:end]).split()) if is_short else ""
 
     def _with_marks(self, candidates: Sequence[int]) -> list[int]:
@@ -382,12 +386,13 @@ class _Finder:
         elements = np.array(self.elements)
         owner = self.nodes.innermost(elements, self.blocks.node)
         order = owner.argsort(kind="stable")
-        first, after = (owner[order].searchsorted(elements, side=side) for side in ("left", "right"))
-        return [order[begin:end] for begin, end in zip(first.tolist(), after.tolist(), strict=True)]
+        first, after = (owner[order].searchsorted(elements, side=side).tolist() for side in ("left", "right"))
+        rows = order.tolist()
+        return [rows[begin:end] for begin, end in zip(first, after, strict=True)]
 
     def posts(self, rows: Sequence[_Rows]) -> Iterator[ThreadPost]:
         """Iterate over the posts in order, given their blocks."""
-        nodes, blocks, elements = self.nodes, self.blocks, np.array(self.elements)
+        nodes, elements = self.nodes, np.array(self.elements)
         bodies = self._bodies([self._main_parts(*post) for post in zip(self.elements, rows, strict=True)])
         authors, dates = self._by_post(elements, self.authors), self._by_post(elements, self.dates)
         place_of = {post: place for place, post in enumerate(self.elements)}
@@ -400,13 +405,14 @@ class _Finder:
             marks = authors.get(place, []), dates.get(place, [])
             start = body if body != post else self._after_header(own, [mark.node for mark in chain(*marks)])
             # The blocks of a post are in order.
-            first, last = blocks.node[own].searchsorted((start, nodes.end.item(body))).tolist()
+            end = nodes.end.item(body)
+            first, last = (bisect_left(own, place, key=self.places.__getitem__) for place in (start, end))
             above = own[:first]
-            author, date = (_chosen(found, start, nodes.end.item(body)) for found in marks)
+            author, date = (_chosen(found, start, end) for found in marks)
             lines = self._header_lines(above, author, date)
             if date is None and (date := self._dated_line(above)) is not None:
-                lines.add(self.line.item(date.node))
-            header = compress(above.tolist(), map(lines.__contains__, self.line[above].tolist()))
+                lines.add(self.line[date.node])
+            header = (row for row in above if self.line[row] in lines)
             answers = place_of.get(outer[place], quoted.get(place))
             if isinstance(answers, str):
                 answers = by_author.get(answers)
@@ -415,7 +421,7 @@ class _Finder:
             name = None if author is None else author.text
             if name is not None:
                 by_author[name] = place
-            parts = tuple(header), tuple(own[first:last].tolist()), tuple(own.tolist())
+            parts = tuple(header), tuple(own[first:last]), tuple(own)
             is_remark = has_others and is_comment[place]
             yield ThreadPost(post, body, name, None if date is None else date.text, answers, is_remark, *parts)
 
@@ -424,15 +430,17 @@ class _Finder:
 
         The innermost one is last.
         """
-        nodes, places = self.nodes, self.blocks.node[rows]
-        sums = np.concatenate(([0], self.blocks.n_words[rows].cumsum()))
+        nodes, places = self.nodes, [self.places[row] for row in rows]
+        sums = [0, *accumulate(self.n_words[row] for row in rows)]
 
         def n_words(node: int) -> int:
-            first, last = places.searchsorted((node, nodes.end.item(node)))
-            return int(sums[last] - sums[first])
+            first, last = self._range(places, node)
+            return sums[last] - sums[first]
 
         path = [post]
-        while (inner := self._first(path[-1], self._is_body)) >= 0:
+        for inner in filter(self._is_body, self._named.get(post, ())):
+            if inner >= nodes.end.item(path[-1]):
+                break
             if path[-1] != post and n_words(inner) < _NAMED_PART * n_words(path[-1]):
                 break
             path = [inner]
@@ -451,9 +459,8 @@ class _Finder:
     def _is_body(self, node: int) -> bool:
         """Tell whether an element is named as the body of a post."""
         attributes = self.nodes.attributes[node]
-        if attributes.get("itemprop") in ("text", "commentText", "articleBody"):
-            return True
-        return _names_body(_classes(attributes)) or _BODY_ID.match(attributes.get("id", "")) is not None
+        named = _body_class(_classes(attributes)) or _BODY_ID.match(attributes.get("id", ""))
+        return named is not None or attributes.get("itemprop") in ("text", "commentText", "articleBody")
 
     def _bodies(self, paths: Sequence[Sequence[int]]) -> list[int]:
         """Return the element of the body of each post, given its main parts.
@@ -478,7 +485,7 @@ class _Finder:
             names = [best[kind]] if kind in best else list(dict.fromkeys(best.values()))
             body = next((own_keys[name] for name in names if name in own_keys), -1)
             if body < 0 and path[0] == post:
-                body = self._first(path[0], lambda node, names=names: self._key(node) in names)  # type: ignore[misc]
+                body = next((node for node in self._unnamed.get(post, ()) if self._key(node) in names), -1)
             found.append(body if body >= 0 else path[-1])
         return found
 
@@ -492,17 +499,25 @@ class _Finder:
         name = self.nodes.name(node)
         return f"{name} {_DIGITS.sub('', self.nodes.attributes[node].get('class', ''))}" if name in _BODIES else ""
 
-    def _first(self, post: int, is_found: Callable[[int], bool]) -> int:
-        """Return the first element in a post, outside of posts inside it, that a function finds; -1 without one."""
-        nodes, node, end = self.nodes, post + 1, self.nodes.end.item(post)
-        while node < end:
-            if node in self.skipped:
-                node = nodes.end.item(node)
-            elif nodes.tag.item(node) and is_found(node):
-                return node
-            else:
-                node += 1
-        return -1
+    @cached_property
+    def _named(self) -> dict[int, list[int]]:
+        """By post, the elements in it whose attributes have a word of bodies."""
+        searches = (self.nodes.with_any(words, any_case=True) for words in (OF_POSTS, _BODY_WORDS))
+        return self._inside(np.array(sorted(set().union(*searches))))
+
+    @cached_property
+    def _unnamed(self) -> dict[int, list[int]]:
+        """By post, the elements in it that may be bodies without such a word."""
+        return self._inside(np.flatnonzero(self.nodes.named(_BODIES)))
+
+    def _inside(self, found: NDArray[np.integer]) -> dict[int, list[int]]:
+        """Return, by post, those of some elements that are directly in it and not in a quotation."""
+        owner = self.nodes.innermost(np.array(sorted(self.skipped)), found)
+        inside: dict[int, list[int]] = {}
+        for post, node in zip(owner.tolist(), found.tolist(), strict=True):
+            if node != post:
+                inside.setdefault(post, []).append(node)
+        return inside
 
     def _by_post(self, elements: NDArray[np.int64], marks: Sequence[_Mark]) -> dict[int, list[_Mark]]:
         """Return the marks of each post, by its number."""
@@ -514,34 +529,32 @@ class _Finder:
 
     def _after_header(self, rows: _Rows, marks: Sequence[int]) -> int:
         """Return the node after the last of the short first lines of a post with an author or a date."""
-        blocks, line = self.blocks, self.line
-        marked = {*line[np.minimum(blocks.node.searchsorted(marks), len(line) - 1)].tolist()}
-        after = 0
-        for number in dict.fromkeys(line[rows].tolist()):
+        line, after = self.line, 0
+        marked = {line[min(bisect_left(self.places, node), len(line) - 1)] for node in marks}
+        for number in dict.fromkeys(line[row] for row in rows):
             _, n_words, _ = self._line(number)
             if n_words > _LINE_WORDS:
                 break
             if number in marked:
-                after = int(line.searchsorted(number, side="right"))
-        return blocks.node.item(after) if 0 < after < len(line) else -1
+                after = bisect(line, number)
+        return self.places[after] if 0 < after < len(line) else -1
 
     def _header_lines(self, above: _Rows, *marks: _Mark | None) -> set[int]:
         """Return the numbers of the short lines above a body that have its author or date."""
-        line, found = self.line, set[int]()
+        found, of_above = set[int](), {self.line[row] for row in above}
         for mark in marks:
-            if mark is not None and len(above):
-                first, last = self.blocks.node.searchsorted((mark.node, self.nodes.end.item(mark.node))).tolist()
+            if mark is not None:
+                first, last = self._range(self.places, mark.node)
                 first = first if first < last else max(0, first - 1)  # it is a part of a block
-                numbers = {*line[first : max(last, first + 1)].tolist()} & {*line[above].tolist()}
+                numbers = of_above.intersection(self.line[first : max(last, first + 1)])
                 lines = {number: self._line(number) for number in numbers}
                 short = [number for number, (_, n_words, _) in lines.items() if n_words <= _LINE_WORDS]
-                named = [number for number in short if mark.text in lines[number][2]]
-                found.update(named or short)
+                found.update([number for number in short if mark.text in lines[number][2]] or short)
         return found
 
     def _dated_line(self, above: _Rows) -> _Mark | None:
         """Return the last short line above a body that has a date; its first block instead of a node."""
-        for number in dict.fromkeys(self.line[above][::-1].tolist()):
+        for number in dict.fromkeys(self.line[row] for row in reversed(above)):
             first, n_words, text = self._line(number)
             if n_words <= _LINE_WORDS and not _JOINED.match(text) and (date := _date_in(text)):
                 return _Mark(1, first, date)
@@ -549,8 +562,8 @@ class _Finder:
 
     def _line(self, number: int) -> tuple[int, int, str]:
         """Return the first block of a line, the number of its words, and its text if it is short."""
-        first, last = self.line.searchsorted((number, number + 1)).tolist()
-        n_words = int(self.blocks.n_words[first:last].sum())
+        first, last = bisect_left(self.line, number), bisect(self.line, number)
+        n_words = sum(self.n_words[first:last])
         return first, n_words, " ".join(self.blocks.texts[first:last]) if n_words <= _LINE_WORDS else ""
 
     def _quoted(self, elements: NDArray[np.int64]) -> dict[int, int | str]:
@@ -567,7 +580,7 @@ class _Finder:
                     found[place] = ids[target]
                     break
             else:
-                first = int(self.blocks.node.searchsorted(node))
+                first = bisect_left(self.places, node)
                 text = " ".join(self.blocks.texts[first : first + _FEW_BLOCKS])[: 2 * _NAME_LENGTH]
                 if match := _WROTE.match(text):
                     found[place] = _name(match[1])
@@ -587,12 +600,6 @@ class _Finder:
             pattern.search(f"{attributes.get('class', '')} {attributes.get('itemtype', '')}")
             for pattern, attributes in ((_IS_QUESTION, first), (_IS_ANSWER, own))
         )
-
-
-@lru_cache(2048)
-def _names_body(names: str) -> bool:
-    """Tell whether classes name the body of a post."""
-    return _BODY_CLASS.search(names) is not None
 
 
 def _chosen(marks: Sequence[_Mark], start: int, end: int) -> _Mark | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.lines import any_in
 from blockml.decision.prediction import Draft
 from blockml.features.page_matrix import PageMatrix
 from blockml.features.structure import FAR
@@ -19,11 +20,9 @@ from blockml.page.element_names import COMMENTS, OF_POSTS, blocks_in
 from blockml.text.words import counted, lazy_pattern
 
 if TYPE_CHECKING:
-    from blockml.decision.policy import DecisionPolicy
     from blockml.posts import ThreadPost
 
 __all__ = [
-    "CommentLimits",
     "choose_labels",
     "comments_remark",
     "complete_threads",
@@ -53,42 +52,31 @@ _BESIDE_COMMENTS = lazy_pattern(
 _SHORT, _MIN_LINES, _AROUND, _LONG = 11, 2, 3, 80
 #: Words that are left out as comments beyond which a page says so: a number, and a share of all words that scores keep.
 _MANY, _LARGE_SHARE = 100, 1 / 3
+#: Share of the words of a forum that are in messages (our choice).
+_FORUM_SHARE = 0.5
 _FORUM_COLUMNS = ("urlforum_0", "isarticle_0", "urlnews_0", "clsthread_0")
-
-
-class CommentLimits(NamedTuple):
-    """Numbers by which comments are found."""
-
-    probability: float  #: Minimum probability of a comment in most blocks.
-    named: float  #: The same in elements that are named for comments.
-    forum_share: float = 0.5  #: See :func:`is_forum` (our choice).
-
-    @classmethod
-    def of(cls, policy: DecisionPolicy) -> CommentLimits:
-        """Return the numbers of a policy."""
-        return cls(policy.comment_probability, policy.named_comment_probability)
 
 
 def remove_comments(page: Draft) -> None:
     """Remove readers' comments, and the headings below which nothing else is kept."""
-    found = readers_comments(page, CommentLimits.of(page.policy))
+    found = readers_comments(page)
     if found is not None:
         heading, section = page.outline.unit(UnitKind.HEADING), page.outline.section
         if heading is not None:
             text = page.kept & (heading < 0)
-            is_left = np.isin(section, section[text & ~found])
-            found = found | (page.kept & (heading >= 0) & np.isin(section, section[text & found]) & ~is_left)
+            is_left, is_found = (any_in(section + 1, text & part) for part in (~found, found))
+            found = found | (page.kept & (heading >= 0) & is_found & ~is_left)
         page.override(found, Reason.COMMENT, kept=False)
         remark = comments_remark(page.page, page.by_score, found)
         page.remarks += [remark] if remark else []
 
 
-def is_forum(page: PageMatrix, share: float) -> bool:
+def is_forum(page: PageMatrix) -> bool:
     """Tell whether a page is a forum, where what readers write is the content.
 
-    Its address says so; or more than a ``share`` of its words are in elements whose class names a thread or message, on
-    a page that is not declared an article. On WCXB's page types, with a share of 0.5: precision .80, recall .84
-    (research/studies/block-types.md). False without the columns.
+    Its address says so; or more than half of its words are in elements whose class names a thread or message, on a page
+    that is not declared an article. On WCXB's page types: precision .80, recall .84 (research/studies/block-types.md).
+    False without the columns.
     """
     if not len(page.values) or not all(name in page.places for name in _FORUM_COLUMNS):
         return False
@@ -96,10 +84,10 @@ def is_forum(page: PageMatrix, share: float) -> bool:
     if address[0] > 0 or article[0] or news[0]:
         return bool(address[0] > 0)
     words = page.context.words
-    return float(words[thread < FAR].sum()) / max(1.0, float(words.sum())) > share
+    return float(words[thread < FAR].sum()) / max(1.0, float(words.sum())) > _FORUM_SHARE
 
 
-def readers_comments(scored: Draft, limits: CommentLimits) -> NDArray[np.bool_] | None:
+def readers_comments(scored: Draft) -> NDArray[np.bool_] | None:
     """Return (n_blocks,) which kept blocks are readers' comments.
 
     None without comments, on forums, and if hardly any running text besides is kept, although the comments are
@@ -115,9 +103,9 @@ def readers_comments(scored: Draft, limits: CommentLimits) -> NDArray[np.bool_] 
     if not np.count_nonzero(among):
         return None
     named = blocks_in(scored.page, COMMENTS)
-    least = _limits(scored, page, limits, named)
+    least = _limits(scored, page, named)
     found = types.comment_probabilities(page.values, among, least) >= least
-    if not np.count_nonzero(found) or is_forum(page, limits.forum_share):
+    if not np.count_nonzero(found) or is_forum(page):
         return None
     found = _by_readers(scored, page, found, named)
     return found & scored.by_score if found.any() and not _is_subject(scored, page, found) else None
@@ -195,28 +183,27 @@ def _without_body(scored: Draft, page: PageMatrix, found: NDArray[np.bool_]) -> 
     if found[(inside & (words > 0)).argmax()]:
         return found
     line = page.context.outline.line
-    return found & ~np.isin(line, line[inside])
+    return found & ~any_in(line, inside)
 
 
-def _limits(scored: Draft, page: PageMatrix, limits: CommentLimits, named: NDArray[np.bool_]) -> NDArray[np.float32]:
+def _limits(scored: Draft, page: PageMatrix, named: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Return the minimum probability of a comment, one number or (n_blocks,).
 
     It is lower in elements that are ``named`` (n_blocks,) for comments, if words outside of them are kept; otherwise
     the page is a discussion, or its author named something else so.
     """
-    of_all = np.array(limits.probability, np.float32)
-    if limits.named >= limits.probability:
-        return of_all
+    of_all, of_named = scored.policy.comment_probability, scored.policy.named_comment_probability
     if (
-        not np.count_nonzero(named)  # the usual case
+        of_named >= of_all
+        or not np.count_nonzero(named)  # the usual case
         or not page.context.words[scored.by_model & ~named].any()
-        or is_forum(page, limits.forum_share)
+        or is_forum(page)
     ):
-        return of_all
-    return np.where(named, np.float32(limits.named), of_all)
+        return np.array(of_all, np.float32)
+    return np.where(named, np.float32(of_named), np.float32(of_all))
 
 
-def consistent_labels(scored: Draft, limits: CommentLimits) -> tuple[Label, ...]:
+def consistent_labels(scored: Draft) -> tuple[Label, ...]:
     """Return (n_blocks,) the most probable labels that agree with what the model keeps; none without block types.
 
     Blocks that may be comments are comments, but for the body of the page. Other kept blocks are content, and other
@@ -236,7 +223,7 @@ def consistent_labels(scored: Draft, limits: CommentLimits) -> tuple[Label, ...]
     if Label.COMMENT in types.labels:
         comment = types.labels.index(Label.COMMENT)
         named = blocks_in(scored.page, COMMENTS)
-        found = probabilities[:, comment] >= _limits(scored, page, limits, named)
+        found = probabilities[:, comment] >= _limits(scored, page, named)
         chosen[np.where(scored.by_model, _by_readers(scored, page, found, named), found)] = comment
     is_headline = headline_blocks(scored.page).tolist()
     return tuple(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockml.decision.comments import CommentLimits, consistent_labels
+from blockml.decision.comments import consistent_labels
 from blockml.decision.policy import DecisionPolicy, PolicyColumns, Scoring
 from blockml.decision.prediction import HALF, Draft, Prediction
 from blockml.decision.remarks import unit_remarks
@@ -139,7 +139,7 @@ def _decide(
         remarks += unit_remarks(outline, draft.changes[:of_units], draft.kept)
     certain = _confidence(draft)
     if prediction.block_types is not None:
-        draft.labels = LazySequence(len(by_blocks), partial(consistent_labels, draft, CommentLimits.of(policy)))
+        draft.labels = LazySequence(len(by_blocks), partial(consistent_labels, draft))
     apply_in_order(LAST, draft)
 
     def reasons() -> tuple[Reason, ...]:

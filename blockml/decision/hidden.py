@@ -17,6 +17,7 @@ from itertools import chain, compress
 import numpy as np
 from numpy.typing import NDArray
 
+from blockml.decision.lines import any_in
 from blockml.decision.prediction import Draft
 from blockml.outline import Outline
 from blockml.page import Flag, Nodes, Page, Reason
@@ -99,7 +100,7 @@ def _unrevealed(
 ) -> NDArray[np.bool_]:
     """Return (n_blocks,) which hidden blocks no script reveals as content."""
     way, n_words, line = hidden.blocks, outline.page.blocks.n_words, outline.line
-    removed = (way > 0) & np.isin(line, line[(way == 0) & (n_words > 0)])
+    removed = (way > 0) & any_in(line, (way == 0) & (n_words > 0))
     removed |= _of_permalinks(outline.page, kept & (way == Hiding.SCREEN_READER))
     # With what the model keeps, so that a high threshold doesn't remove what the default one leaves.
     rest = (way > 0) & (kept | content) & ~removed & (way != Hiding.SCREEN_READER)

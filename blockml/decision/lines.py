@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from blockml.page import Blocks, Flag
 
-__all__ = ["duplicate_penalties", "duplicated_lines", "line_means", "line_weights", "smooth_lines", "wordless_lines"]
+__all__ = [
+    "any_in",
+    "duplicate_penalties",
+    "duplicated_lines",
+    "line_means",
+    "line_weights",
+    "smooth_lines",
+    "wordless_lines",
+]
 
 _PREFORMATTED = int(Flag.PREFORMATTED)
 #: Weight of a block without words in its line: negligible unless no block of the line has words.
@@ -72,6 +80,17 @@ def smooth_lines(means: NDArray[np.float64], weights: NDArray[np.float64], share
     return smoothed
 
 
+def any_in(line: NDArray[np.intp], marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return (n_blocks,) whether any block of each block's line is marked (n_blocks,), given numbers of lines from 0.
+
+    Examples
+    --------
+    >>> any_in(np.array([0, 0, 1]), np.array([True, False, False])).tolist()
+    [True, True, False]
+    """
+    return np.bincount(line, marked)[line] > 0  # np.isin takes more than ten times as long
+
+
 def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp] | None:
     """Find lines without words between lines with words, such as brackets of code, ellipses and dashes in tables.
 
@@ -90,7 +109,7 @@ def wordless_lines(blocks: Blocks, line: NDArray[np.intp]) -> NDArray[np.intp] |
     """
     if np.count_nonzero(blocks.n_words) == len(blocks):
         return None
-    has_words = np.bincount(line, blocks.n_words)[line] > 0
+    has_words = any_in(line, blocks.n_words > 0)
     others = has_words.nonzero()[0].tolist()
     found = []
     for row in (~has_words).nonzero()[0].tolist():  # few

@@ -335,7 +335,7 @@ def _scores(
     """Score blocks without regard to sidebars."""
     words = columns.amounts.words
     penalty = min(policy.base_penalty + policy.article_penalty * (p_article or 0.0), MAX_LOG_ODDS)
-    if _kernel.compiled is not None and all(getattr(policy, name) == default for name, default in _NOT_COMPILED):
+    if _kernel.compiled is not None:
         return _compiled(_kernel.compiled, policy, probabilities, columns, penalty, p_article)
     weight = line_weights(words)
     lowered = log_odds(probabilities) - _with_links(policy, probabilities, columns.amounts, penalty)
@@ -355,17 +355,6 @@ def _scores(
         if duplicates is not None:
             final -= duplicates
     return sigmoid(final - _page_threshold(policy, final, words))
-
-
-#: Fields that the compiled scoring implements, or that other steps use. Policies that set another field are scored in
-#: Python.
-_COMPILED = frozenset(
-    "rule threshold min_content_words min_best_probability form_best_probability base_penalty article_penalty "
-    "link_penalty certain_p min_certain_words duplicate_penalty same_context_factor min_duplicate_words "
-    "neighbor_smoothing negative_shrinkage min_p_article sidebar_probability comment_probability "
-    "named_comment_probability declared_probability hidden".split()
-)
-_NOT_COMPILED = [(field.name, field.default) for field in fields(DecisionPolicy) if field.name not in _COMPILED]
 
 
 def _compiled(

@@ -16,7 +16,6 @@ pages of which no model was trained, the completed words are more often content 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import compress, count, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,16 +175,12 @@ def complete_lists(page: Draft) -> None:
 def complete_lines(page: Draft) -> None:
     """Keep lines that announce something kept, and the lists, tables, code and values that kept lines announce."""
     outline = page.outline
-    texts = outline.page.blocks.texts
-    ends = list(compress(count(), map(str.endswith, texts, repeat(_ANNOUNCES))))
-    if not ends:
-        return
-    line, words, kept = outline.line, page.words, page.kept.copy()
-    rows = words.nonzero()[0]
-    for before, place in zip(ends, rows.searchsorted(ends, side="right").tolist(), strict=True):
-        after = rows.item(place) if place < len(rows) else before
-        is_kept = kept.item(before) or kept.item(after)
-        if not (is_kept and words.item(before)) or line.item(before) == line.item(after):
+    texts, line, words = outline.page.blocks.texts, outline.line, page.words
+    kept, rows = page.kept[words > 0], words.nonzero()[0].tolist()
+    places = (kept[:-1] | kept[1:]).nonzero()[0].tolist()
+    for place in [place for place in places if texts[rows[place]].endswith(_ANNOUNCES)]:
+        before, after = rows[place], rows[place + 1]
+        if line.item(before) == line.item(after):
             continue
         first, next_number = int(line.searchsorted(line.item(before))), line.item(after)
         announced, reason, minimum = _announced(outline, before, after), Reason.KEPT_WITH_LEAD_IN, _MIN_LIST
@@ -240,16 +235,15 @@ def complete_captions(page: Draft) -> None:
 
 def complete_sentences(page: Draft) -> None:
     """Keep a few words between two kept halves of a sentence, also if others between them are kept already."""
-    texts, missing = page.outline.page.blocks.texts, (~page.kept).nonzero()[0]
-    ends = np.array([row for row in page.kept.nonzero()[0].tolist() if texts[row][:1].islower()], dtype=np.intp)
-    if not len(missing) or not len(ends):
-        return
-    place = missing.searchsorted(ends)
-    last = missing[place - 1]  # the last missing block before each of them
-    n_before = _before(page.words)
-    is_near = (place > 0) & (ends - last <= _MAX_BLOCKS) & (n_before[ends] - n_before[last] <= _FEW_WORDS)
-    for end in ends[is_near].tolist():
-        _complete_sentence(page, end)
+    kept, words, texts = page.kept.copy(), page.words.tolist(), page.outline.page.blocks.texts
+    for missing in (kept[1:] > kept[:-1]).nonzero()[0].tolist():  # followed by a kept block
+        n_words = words[missing]
+        for end in range(missing + 1, min(missing + _MAX_BLOCKS + 1, len(words))):
+            if not kept.item(end) or n_words > _FEW_WORDS:
+                break
+            if texts[end][:1].islower():
+                _complete_sentence(page, end)
+            n_words += words[end]
 
 
 def _complete_sentence(page: Draft, end: int) -> None:
@@ -292,12 +286,9 @@ def complete_headings(page: Draft) -> None:
     if heading is None or not len(starts):
         return
     ends = [*starts[1:].tolist(), len(heading)]
-    of_text = np.where(heading < 0, page.words, 0)
-    texts = np.empty((3, len(heading)), dtype=np.int64)  # all of it, that which is kept, and that which was by default
-    texts[0] = of_text
-    np.multiply(of_text, page.kept, out=texts[1])
-    np.multiply(of_text, page.scores >= np.float32(_DEFAULT), out=texts[2])
-    n_words, n_kept, n_default = np.add.reduceat(texts, starts, axis=1).tolist()
+    of_text = page.words * (heading < 0)
+    texts = of_text, of_text * page.kept, of_text * (page.scores >= np.float32(_DEFAULT))  # all, kept, kept by default
+    n_words, n_kept, n_default = (np.add.reduceat(own, starts).tolist() for own in texts)
     kept = page.kept.copy()
     for number in _open_headings(page, heading[starts], starts, (n_words, n_kept, n_default)):
         start, end = starts.item(number), ends[number]

@@ -6,7 +6,7 @@ Most elements repeat the attributes of others, and features only read the attrib
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple, overload
 
@@ -127,11 +127,21 @@ def searched_together(
     return words
 
 
-class _Search(NamedTuple):
+class _Search:
     """Words that are searched for together. The word at index ``k`` is bit ``k`` of a set of words."""
 
-    words: tuple[bytes, ...]
-    cases: int  #: Set of the words whose case is ignored.
+    def __init__(self, words: tuple[bytes, ...], cases: int) -> None:
+        self.words = words
+        self.cases = cases  #: Set of the words whose case is ignored.
+
+    def __reduce__(self) -> tuple[Callable[[tuple[bytes, ...], int], _Search], tuple[tuple[bytes, ...], int]]:
+        return _search, (self.words, self.cases)
+
+
+@functools.lru_cache(256)
+def _search(words: tuple[bytes, ...], cases: int) -> _Search:
+    """Return one object for equal words: it is compared by identity, because their hash takes time."""
+    return _Search(words, cases)
 
 
 class _Found(NamedTuple):
@@ -156,7 +166,7 @@ def _search_for(own: _Words) -> tuple[_Search, int]:
     numbered = enumerate(any_case for words, any_case in groups for _ in words)
     words = tuple(chain.from_iterable(words for words, _ in groups))
     first = sum(len(words) for words, _ in groups[: groups.index(own)])
-    return _Search(words, sum(any_case << k for k, any_case in numbered)), first
+    return _search(words, sum(any_case << k for k, any_case in numbered)), first
 
 
 @functools.lru_cache(32)

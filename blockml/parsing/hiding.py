@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ _OF_READERS = lazy_pattern(
 )
 #: Elements with formulas for screen readers, which have the text that is written.
 _FORMULAS = frozenset({"math"})
+#: Maximum characters of a style that is remembered.
+_SHORT = 200
 #: Bytes and number of words that :meth:`~blockml.page.Nodes.with_words` looks for.
 _MIN_WORD, _MOST_WORDS = 2, 16
 
@@ -131,11 +134,15 @@ def mark_hidden(page: Page, kept: NDArray[np.bool_]) -> Page:
     return replace(page, nodes=replace(nodes, texts=node_texts), blocks=replace(blocks, texts=tuple(own_texts)))
 
 
+_hiding_of_short = lru_cache(1024)(hiding_of)  # pages repeat short styles
+
+
 def _by_attributes(held: Mapping[str, str]) -> Hiding:
     """Tell how the attributes of an element hide it."""
     if "hidden" in held:
         return Hiding.ATTRIBUTE
-    if (style := held.get("style")) and (way := hiding_of(style)):
+    style = held.get("style") or ""
+    if way := (_hiding_of_short if len(style) <= _SHORT else hiding_of)(style):
         return way
     return Hiding.SCREEN_READER if _OF_READERS.search(held.get("class") or "") else Hiding.SHOWN
 

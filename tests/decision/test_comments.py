@@ -11,7 +11,7 @@ import pytest
 
 import blockml
 from blockml.decision import DecisionPolicy, Prediction
-from blockml.decision.comments import CommentLimits, consistent_labels, is_forum, readers_comments, remove_comments
+from blockml.decision.comments import consistent_labels, is_forum, readers_comments, remove_comments
 from blockml.decision.decide import decide
 from blockml.decision.prediction import Draft
 from blockml.extractors import page_matrix, trained
@@ -54,13 +54,12 @@ def test_labels_are_predicted_lazily() -> None:
 def test_a_removed_headline_is_a_heading() -> None:
     """A removed headline without another label is a heading if most of its words are in the title."""
     page = blockml.parse("<title>Cats rule the world</title><h1>Cats rule</h1><h1>Menu</h1><p>They do.")
-    limits = CommentLimits.of(DecisionPolicy())
     others = with_labels(page, [Label.OTHER, Label.OTHER, Label.MAIN])
-    assert consistent_labels(scored(others, [False, False, True]), limits) == (
+    assert consistent_labels(scored(others, [False, False, True])) == (
         Label.HEADING, Label.OTHER, Label.MAIN,
     )  # fmt: skip
     links = with_labels(page, [Label.NAVIGATION, Label.OTHER, Label.MAIN])
-    assert consistent_labels(scored(links, [False, False, True]), limits)[0] is Label.NAVIGATION
+    assert consistent_labels(scored(links, [False, False, True]))[0] is Label.NAVIGATION
 
 
 def test_blocks_named_as_comments_need_a_smaller_probability() -> None:
@@ -71,10 +70,11 @@ def test_blocks_named_as_comments_need_a_smaller_probability() -> None:
     of_one, of_two = 0.3, 0.2
 
     def comments(probability: float, named: float, kept: tuple[bool, bool, bool] = (True, True, True)) -> list[bool]:
-        limits, one = CommentLimits(probability, named, 0.5), scored(types, list(kept))
-        labels = consistent_labels(one, limits)
+        policy = DecisionPolicy(comment_probability=probability, named_comment_probability=named)
+        one = replace(scored(types, list(kept)), policy=policy)
+        labels = consistent_labels(one)
         removed = [label is Label.COMMENT and keep for label, keep in zip(labels, kept, strict=True)]
-        found = readers_comments(one, limits)
+        found = readers_comments(one)
         assert removed == ([False] * 3 if found is None else found.tolist())
         return removed
 
@@ -89,7 +89,7 @@ def test_comments_are_kept_if_there_is_nothing_else() -> None:
     """Comments aren't removed if no other block is kept."""
     page = blockml.parse("<p>One<p>Two")
     one = scored(with_labels(page, [Label.COMMENT, Label.COMMENT]), [True, True])
-    assert readers_comments(one, CommentLimits.of(DecisionPolicy())) is None
+    assert readers_comments(one) is None
 
 
 @pytest.mark.parametrize(("last", "is_kept"), [(Label.COMMENT, False), (Label.MAIN, True)])
@@ -106,7 +106,7 @@ def test_comments_are_kept_next_to_few_other_words(n_words: int, are_comments: b
     """If almost all kept words are comments, they are what the page is about and are kept."""
     page = blockml.parse(f"<p>{'word ' * n_words}<div><p>One<p>Two</div>")
     one = scored(with_labels(page, [Label.MAIN, Label.COMMENT, Label.COMMENT]), [True] * 3)
-    assert (readers_comments(one, CommentLimits.of(DecisionPolicy())) is not None) is are_comments
+    assert (readers_comments(one) is not None) is are_comments
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_improbable_text_is_not_what_the_page_is_about(
     page = blockml.parse(f"<p>{'word ' * 30}<div><p>{'one ' * n_words}<p>Two</div>")
     one = scored(with_labels(page, [Label.MAIN, Label.COMMENT, Label.COMMENT]), [True] * 3)
     one = replace(one, prediction=replace(one.prediction, scores=np.array([left, comments, comments], np.float32)))
-    assert (readers_comments(one, CommentLimits.of(DecisionPolicy())) is not None) is are_comments
+    assert (readers_comments(one) is not None) is are_comments
 
 
 @pytest.mark.parametrize(("p_article", "stays"), [(0.4, False), (0.5, True)])
@@ -132,9 +132,8 @@ def test_the_body_of_an_article_is_not_a_comment(p_article: float, stays: bool) 
     page = blockml.parse(f"<div><p>{TEXT * 3}</div><section><p>{TEXT * 2}</section>")
     one = scored(with_labels(page, [Label.COMMENT, Label.MAIN]), [True] * 2)
     one = replace(one, prediction=replace(one.prediction, p_article=p_article))
-    limits = CommentLimits.of(DecisionPolicy())
-    assert (readers_comments(one, limits) is None) is stays
-    assert consistent_labels(one, limits) == (Label.MAIN if stays else Label.COMMENT, Label.MAIN)
+    assert (readers_comments(one) is None) is stays
+    assert consistent_labels(one) == (Label.MAIN if stays else Label.COMMENT, Label.MAIN)
 
 
 @pytest.mark.parametrize("comments", [[0, 1, 2], [1, 2, 3], [0, 3], [3]])
@@ -142,28 +141,27 @@ def test_paragraphs_in_the_element_of_the_body_are_not_comments(comments: list[i
     """The element with most of the certain text contains no comments, unless it starts with one."""
     page = blockml.parse(f"<div><p>{TEXT * 2}<p>{TEXT}<p>{TEXT}</div><section><p>{TEXT * 2}</section>")
     labels = [Label.COMMENT if number in comments else Label.MAIN for number in range(4)]
-    one, limits = scored(with_labels(page, labels), [True] * 4), CommentLimits.of(DecisionPolicy())
+    one = scored(with_labels(page, labels), [True] * 4)
     expected = comments if 0 in comments else [3] if 3 in comments else []
-    found = readers_comments(one, limits)
+    found = readers_comments(one)
     assert ([] if found is None else np.flatnonzero(found).tolist()) == expected
-    assert [number for number, label in enumerate(consistent_labels(one, limits)) if label is Label.COMMENT] == expected
+    assert [number for number, label in enumerate(consistent_labels(one)) if label is Label.COMMENT] == expected
 
 
 @pytest.mark.parametrize(("n_words", "expected"), [(49, False), (50, False), (51, True)])
 def test_a_forum_has_most_of_its_words_in_messages(n_words: int, expected: bool) -> None:  # noqa: FBT001
     """A page is a forum if messages contain more than half of its words and it doesn't declare an article."""
-    share = CommentLimits.of(DecisionPolicy()).forum_share
     words = f"<div class=message><p>{'word ' * n_words}</p></div><p>{'word ' * (100 - n_words)}"
-    assert is_forum(page_matrix(blockml.parse(words), FEATURES), share) is expected
+    assert is_forum(page_matrix(blockml.parse(words), FEATURES)) is expected
     article = f'<meta property="og:type" content="article">{words}'
-    assert not is_forum(page_matrix(blockml.parse(article), FEATURES), share)
-    assert is_forum(page_matrix(blockml.parse(words, url="https://example.org/forum/7"), FEATURES), share)
+    assert not is_forum(page_matrix(blockml.parse(article), FEATURES))
+    assert is_forum(page_matrix(blockml.parse(words, url="https://example.org/forum/7"), FEATURES))
 
 
 def test_pages_without_the_columns_are_not_forums() -> None:
     """Pages without the columns of the rule, and pages without blocks, are not forums."""
-    assert not is_forum(page_without_columns(blockml.parse("<div class=message><p>One")), 0.5)
-    assert not is_forum(page_matrix(blockml.parse(""), FEATURES), 0.5)
+    assert not is_forum(page_without_columns(blockml.parse("<div class=message><p>One")))
+    assert not is_forum(page_matrix(blockml.parse(""), FEATURES))
 
 
 def test_comments_of_example_pages() -> None:
@@ -171,7 +169,7 @@ def test_comments_of_example_pages() -> None:
     shop = blockml.extract((PAGES / "product-page" / "page.html").read_bytes())
     assert Reason.COMMENT in shop.reasons
     thread = (PAGES / "forum-thread" / "page.html").read_bytes()
-    assert is_forum(page_matrix(blockml.parse(thread), FEATURES), 0.5)
+    assert is_forum(page_matrix(blockml.parse(thread), FEATURES))
     assert Reason.COMMENT not in blockml.extract(thread).reasons
 
 
