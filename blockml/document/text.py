@@ -167,34 +167,55 @@ def _with_rows_as_lines(
 
     Also return how many cells are missing before the text of a row, by its place, so that values are below their names.
     """
-    nodes, owner = page.nodes, page.blocks.node[rows]
-    row = nodes.innermost(nodes.indices("tr"), owner)
-    table = (outline or Outline(page)).data_table if (row >= 0).any() else None
-    if table is None:
+    table = (outline or Outline(page)).data_table
+    places = (table[rows] >= 0).nonzero()[0] if table is not None else rows[:0]
+    if table is None or not len(places):  # the usual case
         return separators, {}
-    is_data = (row >= 0) & (table[rows] >= 0)
-    is_inner = is_data & (row == np.concatenate(([-1], row[:-1])))  # in the row of the block before
+    nodes, owner, all_rows = page.nodes, page.blocks.node[rows[places]], page.nodes.indices("tr")
+    row = nodes.innermost(all_rows, owner)
+    is_inner = row >= 0  # in the row of the block before
+    is_inner[1:] &= row[1:] == row[:-1]
+    is_inner[0] = False
+    starts = ((row >= 0) & ~is_inner).nonzero()[0]
     cells = np.flatnonzero(nodes.named({"td", "th"}))
+    missing = (
+        cells.searchsorted(owner[starts]) - cells.searchsorted(row[starts]) - 1 + _n_spanned(nodes, cells, row[starts])
+    )
+    is_torn = is_inner & (separators[places] > _CELL)
+    if not np.count_nonzero(is_torn) and not np.count_nonzero(missing):
+        return separators, {}
     cell = nodes.innermost(cells, owner)
-    is_new = is_inner & (cell != np.concatenate(([-1], cell[:-1])))
-    is_wide = np.isin(row, row[is_new])
-    starts = (is_data & is_wide & ~is_inner).nonzero()[0]
-    missing = cells.searchsorted(cell[starts]) - cells.searchsorted(row[starts]) + _n_spanned(nodes, cells, row[starts])
-    _, number = np.unique(table[rows[starts]], return_inverse=True)
-    least = np.full(len(starts), len(cells))  # by table: no tabs for columns that never have a text
+    is_new = is_inner.copy()
+    is_new[1:] &= cell[1:] != cell[:-1]
+    has_cells = np.zeros(len(all_rows) + 1, dtype=bool)  # by row: whether several cells have text
+    number = all_rows.searchsorted(row)
+    has_cells[number[is_new]] = True
+    is_torn &= has_cells[number]
+    separators = separators.copy()
+    separators[places[is_torn]] = np.where(is_new[is_torn], _CELL, _SPACE)
+    is_wide = has_cells[number[starts]]
+    found = places[starts[is_wide]]
+    missing = _beyond_least(missing[is_wide], table[rows[found]])
+    return separators, {place: n for place, n in zip(found.tolist(), missing.tolist(), strict=True) if n > 0}
+
+
+def _beyond_least(missing: NDArray[np.int64], tables: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the numbers of missing cells (n_rows,) without those of columns that never have a text in their table."""
+    _, number = np.unique(tables, return_inverse=True)
+    least = np.full(len(tables), missing.max(initial=0))
     np.minimum.at(least, number, missing)
-    missing -= least[number]
-    changed = is_inner & is_wide & (separators > _CELL)
-    separators = np.where(changed, np.where(is_new, np.uint8(_CELL), np.uint8(_SPACE)), separators)
-    return separators, {place: n for place, n in zip(starts.tolist(), missing.tolist(), strict=True) if n > 0}
+    found: NDArray[np.int64] = missing - least[number]
+    return found
 
 
 def _n_spanned(nodes: Nodes, cells: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return (n_rows,) how many cells at the start of earlier rows extend into each of some rows, at most eight."""
-    all_rows = nodes.indices("tr")
+    all_rows, spanning = nodes.indices("tr"), nodes.with_any(_OF_SPANS)
+    if not spanning:
+        return np.zeros(len(rows), dtype=np.int64)
     change = np.zeros(len(all_rows) + 1, dtype=np.int64)
     n_first = Counter[int]()  # such cells by row
-    for node in nodes.with_any(_OF_SPANS):
+    for node in spanning:
         row, span = nodes.parent.item(node), nodes.attributes[node].get("rowspan", "").strip()
         first_cell, place = cells.searchsorted((row, node)).tolist()
         is_first = place == first_cell + n_first[row] < len(cells) and cells[place] == node

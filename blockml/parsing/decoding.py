@@ -286,8 +286,9 @@ def _binary_format(source: bytes, *, has_markup: bool) -> str:
         return next(name for signature, name in _BINARY_SIGNATURES.items() if header.startswith(signature))
     if header.startswith(_TAR_SIGNATURES, _TAR_OFFSET):
         return "a tar archive"
-    n_tags = len(_MARKUP.findall(header))
-    if has_markup or n_tags > (0 if header.lstrip().startswith(b"<") else 2 * len(header) // _HEADER):
+    if has_markup or (header.lstrip().startswith(b"<") and _MARKUP.search(header)):
+        return ""
+    if len(_MARKUP.findall(header)) > 2 * len(header) // _HEADER:
         return ""
     n_binary = len(header) - len(header.translate(None, _BINARY_BYTES))
     return "binary data" if n_binary > _BINARY_SHARE * len(header) else ""

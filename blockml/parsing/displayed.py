@@ -136,7 +136,8 @@ def _signs_of_cells(nodes: Nodes) -> dict[int, str]:
     cells = np.flatnonzero(nodes.named({"td", "th"}))
     n_nodes = nodes.end[cells] - cells
     cells = cells[(n_nodes > 1) & (n_nodes <= _MAX_NODES)]
-    cells = cells[nodes.tag[cells + 1] != 0]  # most cells start with their text
+    may_draw = np.array([False, *(name in _DRAWN for name in nodes.names[1:])])  # most cells start with text or a link
+    cells = cells[may_draw[nodes.tag[cells + 1]]]
     found = {cell: _sign(nodes, cell) for cell in cells.tolist()}
     return {cell: sign for cell, sign in found.items() if sign}
 
@@ -175,9 +176,10 @@ def _sign(nodes: Nodes, cell: int) -> str:
     """Return the label or the sign of the drawing in a cell; empty for a cell with anything else."""
     sign = label = ""
     for node in range(cell + 1, int(nodes.end[cell])):
-        name, held = nodes.name(node), nodes.attributes[node]
+        name = nodes.name(node)
         if name not in _DRAWN:
             return ""
+        held = nodes.attributes[node]
         if text := nodes.texts[node].strip():
             above = int(nodes.parent[node])
             if nodes.name(above) == "title":
