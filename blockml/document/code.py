@@ -256,9 +256,9 @@ def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[
     code = sorted({*listings(nodes), *with_lines, *numbered})
     if not code:
         return
+    ranges = np.searchsorted(owners, np.array([code, nodes.end[code]], dtype=owners.dtype)).T.tolist()
     shown, starts, numbers, after = shown_texts(page, rows), frozenset(line_starts(nodes)), line_numbers(nodes), 0
-    for node in code:
-        first, stop = owners.searchsorted((node, nodes.end[node])).tolist()
+    for node, (first, stop) in zip(code, ranges, strict=True):
         if node < after or first == stop:
             continue
         after = nodes.end.item(node)
@@ -274,14 +274,14 @@ def write_code(page: Page, rows: NDArray[np.intp], gaps: list[str], texts: list[
             gaps[stop], gaps[first] = gaps[first], ""
 
 
-def _preformatted(page: Page, rows: NDArray[np.intp]) -> tuple[list[int], list[int]]:
+def _preformatted(page: Page, rows: NDArray[np.intp]) -> tuple[list[int], set[int]]:
     """Return the preformatted elements with an element for each line, and others whose text starts with a number."""
     nodes, blocks = page.nodes, page.blocks
     if not blocks.any_flag(_PREFORMATTED) or not (blocks.flags[rows] & _PREFORMATTED).any():
-        return [], []
+        return [], set()
     with_lines = with_line_elements(nodes, LINE_ELEMENTS | {"br"})
     others = {*np.flatnonzero(nodes.named(CODE)).tolist()}.difference(with_lines)
-    return with_lines, [node for node in others if _has_number(nodes, node)]
+    return with_lines, {node for node in others if _has_number(nodes, node)}
 
 
 def _has_number(nodes: Nodes, node: int) -> bool:

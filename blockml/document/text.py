@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -40,9 +39,9 @@ _PREFORMATTED, _GLUED, _SPACE, _CELL = (
 )
 #: Text between two blocks, by :class:`~blockml.page.Separator`.
 _SEPARATORS = ("", " ", "\t", "\n", "\n")
-#: Attribute of cells that extend into the next rows, and maximum number of them in a row (our choice).
-_OF_SPANS = searched_together((b"rowspan\0",))
-_MAX_SPANNED = 8
+#: Attributes of cells that span several columns or rows, and maximum number of tabs before a cell (our choice).
+_OF_SPANS = searched_together((b"rowspan\0", b"colspan\0"))
+_MAX_TABS = 32
 #: Scripts from this code point on put no space between words; the segmentation into blocks uses the same one.
 _FIRST_IDEOGRAPH = "\u2e80"
 #: Runs of blanks, and blanks around line breaks.
@@ -131,9 +130,9 @@ def text_pieces(
     rows = np.asarray(kept, dtype=bool).nonzero()[0]
     if not len(rows):
         return [], []
-    separators, n_missing = blocks.separators_of(rows), dict[int, int]()
+    separators, n_tabs = blocks.separators_of(rows), dict[int, int]()
     if "tr" in page.nodes.names:
-        separators, n_missing = _with_rows_as_lines(page, rows, separators, outline)
+        separators, n_tabs = _with_rows_as_lines(page, rows, separators, outline)
     texts = [blocks.texts[row] for row in rows.tolist()]
     by_separator = _SEPARATED_PARAGRAPHS if paragraphs else _SEPARATORS
     gaps = [by_separator[separator] for separator in separators.tolist()]
@@ -155,8 +154,8 @@ def text_pieces(
 
         write_formulas(page, rows, gaps, texts)
     gaps[0] = ""
-    for place, n in n_missing.items():
-        gaps[place] += "\t" * n
+    for place, n in n_tabs.items():
+        gaps[place] = gaps[place].rstrip("\t") + "\t" * n
     return gaps, texts
 
 
@@ -165,7 +164,7 @@ def _with_rows_as_lines(
 ) -> tuple[NDArray[np.uint8], dict[int, int]]:
     """Return the separators (n_rows,) with each row of a data table as one line if several of its cells have text.
 
-    Also return how many cells are missing before the text of a row, by its place, so that values are below their names.
+    Also return the number of tabs before the text of a cell, by its place, where that puts values below their names.
     """
     table = (outline or Outline(page)).data_table
     places = (table[rows] >= 0).nonzero()[0] if table is not None else rows[:0]
@@ -177,12 +176,10 @@ def _with_rows_as_lines(
     is_inner[1:] &= row[1:] == row[:-1]
     is_inner[0] = False
     starts = ((row >= 0) & ~is_inner).nonzero()[0]
-    cells = np.flatnonzero(nodes.named({"td", "th"}))
-    missing = (
-        cells.searchsorted(owner[starts]) - cells.searchsorted(row[starts]) - 1 + _n_spanned(nodes, cells, row[starts])
-    )
+    cells, spanning = np.flatnonzero(nodes.named({"td", "th"})), nodes.with_any(_OF_SPANS)
+    is_later = cells.searchsorted(owner[starts]) - cells.searchsorted(row[starts]) > 1
     is_torn = is_inner & (separators[places] > _CELL)
-    if not np.count_nonzero(is_torn) and not np.count_nonzero(missing):
+    if not spanning and not np.count_nonzero(is_torn) and not np.count_nonzero(is_later):
         return separators, {}
     cell = nodes.innermost(cells, owner)
     is_new = is_inner.copy()
@@ -193,39 +190,58 @@ def _with_rows_as_lines(
     is_torn &= has_cells[number]
     separators = separators.copy()
     separators[places[is_torn]] = np.where(is_new[is_torn], _CELL, _SPACE)
-    is_wide = has_cells[number[starts]]
-    found = places[starts[is_wide]]
-    missing = _beyond_least(missing[is_wide], table[rows[found]])
-    return separators, {place: n for place, n in zip(found.tolist(), missing.tolist(), strict=True) if n > 0}
+    column = _columns(nodes, cells, spanning)[cells.searchsorted(cell)]
+    n_tabs = np.where(is_new, column - np.append(0, column[:-1]), 0)
+    is_only = np.bincount(all_rows.searchsorted(nodes.parent[cells]))[number[starts]] == 1
+    starts = starts[~is_only | (column[starts] > 0)]
+    n_tabs[starts] = _beyond_least(column[starts], table[rows[places[starts]]])
+    return separators, {
+        place: n for place, n in zip(places.tolist(), n_tabs.clip(0, _MAX_TABS).tolist(), strict=True) if n > 0
+    }
 
 
-def _beyond_least(missing: NDArray[np.int64], tables: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the numbers of missing cells (n_rows,) without those of columns that never have a text in their table."""
+def _beyond_least(columns: NDArray[np.int64], tables: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the columns (n_rows,) of the first texts of rows, without those that never have one in their table."""
     _, number = np.unique(tables, return_inverse=True)
-    least = np.full(len(tables), missing.max(initial=0))
-    np.minimum.at(least, number, missing)
-    found: NDArray[np.int64] = missing - least[number]
+    least = np.full(len(tables), columns.max(initial=0))
+    np.minimum.at(least, number, columns)
+    found: NDArray[np.int64] = columns - least[number]
     return found
 
 
-def _n_spanned(nodes: Nodes, cells: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return (n_rows,) how many cells at the start of earlier rows extend into each of some rows, at most eight."""
-    all_rows, spanning = nodes.indices("tr"), nodes.with_any(_OF_SPANS)
-    if not spanning:
-        return np.zeros(len(rows), dtype=np.int64)
-    change = np.zeros(len(all_rows) + 1, dtype=np.int64)
-    n_first = Counter[int]()  # such cells by row
-    for node in spanning:
-        row, span = nodes.parent.item(node), nodes.attributes[node].get("rowspan", "").strip()
-        first_cell, place = cells.searchsorted((row, node)).tolist()
-        is_first = place == first_cell + n_first[row] < len(cells) and cells[place] == node
-        if is_first and span.isascii() and span.isdecimal() and int(span[:5]) > 1:
-            n_first[row] += 1
-            first, after = all_rows.searchsorted((row, nodes.end[nodes.parent[row]])).tolist()
-            change[first + 1] += 1
-            change[min(first + int(span[:5]), after)] -= 1
-    found: NDArray[np.int64] = change.cumsum().clip(0, _MAX_SPANNED)[all_rows.searchsorted(rows)]
-    return found
+def _columns(nodes: Nodes, cells: NDArray[np.intp], spanning: list[int]) -> NDArray[np.int64]:
+    """Return (n_cells,) the column of each cell, given the elements that may span several columns or rows."""
+    row = nodes.parent[cells]
+    order = np.argsort(row, kind="stable")  # nested tables are within rows of others
+    in_order = row[order]
+    column = np.empty(len(cells), dtype=np.int64)
+    column[order] = np.arange(len(cells)) - in_order.searchsorted(in_order)
+    spans = {node: _spans(nodes.attributes[node]) for node in spanning}
+    groups = {nodes.parent.item(nodes.parent.item(node)) for node, span in spans.items() if span != (1, 1)}
+    group = nodes.parent[row]
+    taken: dict[int, int] = {}  # rows for which a column is still spanned from above
+    last_row = last_group = place = -1
+    for index in order[np.isin(group[order], list(groups))].tolist():
+        if row[index] != last_row:
+            is_same = group[index] == last_group
+            taken = {place: n - 1 for place, n in taken.items() if n > 1} if is_same else {}
+            last_row, last_group, place = row[index], group[index], 0
+        while place in taken:
+            place += 1
+        column[index] = place
+        wide, high = spans.get(int(cells[index]), (1, 1))
+        if high > 1 and place < _MAX_TABS:
+            taken |= dict.fromkeys(range(place, place + wide), high)
+        place += wide
+    return column
+
+
+def _spans(attributes: Mapping[str, str]) -> tuple[int, int]:
+    """Return the numbers of columns and rows that a cell spans."""
+    columns, rows = (attributes.get(name, "").strip() for name in ("colspan", "rowspan"))
+    given = (int(value) if value.isascii() and value.isdecimal() and len(value) < 6 else 1 for value in (columns, rows))
+    wide, high = (max(value, 1) for value in given)
+    return min(wide, _MAX_TABS), high
 
 
 def _keep_source(

@@ -69,9 +69,10 @@ def composed(source: bytes) -> bytes:
 
 def _with_streamed_parts(source: bytes) -> bytes:
     """Return a page with the parts that React streamed in the place of their placeholders."""
-    calls = _SHOWN_BY_SCRIPT.findall(source)
-    if not calls:
+    if not _SHOWN_BY_SCRIPT.search(source):
         return source
+    scripts = b"\n".join(tag.source for tag in tags(source) if tag.name == b"script")
+    calls = _SHOWN_BY_SCRIPT.findall(scripts)
     part_of = {one: other for kind, one, other in calls if kind != b"S"}
     part_of |= {other: one for kind, one, other in calls if kind == b"S"}
     whole = {one for kind, one, _ in calls if kind != b"S"}
@@ -84,7 +85,7 @@ def _with_streamed_parts(source: bytes) -> bytes:
     last = 0
     for name, (start, end) in sorted(places.items(), key=lambda item: item[1]):
         part = parts.pop(part_of[name], None)
-        if part is None or start < last or start > part[0]:  # a part is streamed after its placeholder
+        if part is None or start < last or start >= part[0]:  # a part is streamed after its placeholder
             continue
         row, after = bisect(starts, start), ends.get((start, end), end)
         if bisect(starts, after) > row or (row and start < order[row - 1][1] < after):

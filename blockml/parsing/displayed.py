@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -38,17 +39,23 @@ _ICON_CLASS = lazy_pattern(
     r"(?:\A|\s)material-(?:icons|symbols)(?:-(?:outlined|rounded|round|sharp|two-tone))?(?:\s|\Z)"
 )
 _ICON_NAME = lazy_pattern(r"\s*[a-z][a-z0-9_]*\s*")
-#: Classes of check marks and crosses, by themselves (``checkmark``) or after the name of an icon font (``fa-check``),
+#: Classes of check marks and crosses, after the name of an icon font (``fa-check``) or by themselves (``checkmark``),
 #: and names of such icons.
 _OF_FONT = (
-    r"(?:^|\s)(?:(?:[a-z]{1,12}[-_])?(?:fa[brsl]?|bi|ti|mdi|ri|la|icon|ion|glyphicon|dashicons|lucide|tabler)[-_]"
-    r"(?:[a-z]{1,12}-)?)?"
+    r"(?:^|\s)(?:[a-z]{1,12}[-_])?(?:fa[brsl]?|bi|ti|mdi|ri|la|icon|ion|glyphicon|dashicons|lucide|tabler)[-_]"
+    r"(?:[a-z]{1,12}-)?"
 )
 _SHAPE = r"(?:[-_]?(?:alt|bold|circle|fill|icon|lg|line|mark|outline|rounded|sharp|solid|square))*(?=\s|$)"
 _SIGNS = {
-    "✓": lazy_pattern(f"{_OF_FONT}(?:check(?:ed)?|done|ok|tick|yes){_SHAPE}", re.IGNORECASE),
-    "✗": lazy_pattern(f"{_OF_FONT}(?:close|cross|no|remove|times|unchecked|x){_SHAPE}", re.IGNORECASE),
+    "✓": lazy_pattern(
+        rf"{_OF_FONT}(?:check(?:ed)?|done|ok|tick|yes){_SHAPE}|(?:^|\s)(?:check|tick){_SHAPE}", re.IGNORECASE
+    ),
+    "✗": lazy_pattern(
+        rf"{_OF_FONT}(?:close|cross|no|remove|times|x){_SHAPE}|(?:^|\s)(?:cross|times|x-?mark){_SHAPE}", re.IGNORECASE
+    ),
 }
+#: Classes that say the opposite of a check mark beside them.
+_NOT = lazy_pattern(r"(?:^|\s)(?:disabled|excluded|false|inactive|no|not[-_]?\w*|off|un\w+)(?=\s|$)", re.IGNORECASE)
 _SIGN_NAMES = {
     **dict.fromkeys(("check", "check_box", "check_circle", "check_small", "done", "done_all", "task_alt"), "✓"),
     **dict.fromkeys(("block", "cancel", "clear", "close", "do_not_disturb", "highlight_off", "not_interested"), "✗"),
@@ -57,6 +64,8 @@ _SIGN_NAMES = {
 #: Maximum characters of a label (our choice).
 _DRAWN = frozenset("b circle div em g i line path polyline rect s span strong svg use title #text".split())
 _MAX_LABEL = 40
+_WRITTEN_SIGNS = frozenset("✓✔✗✘☑☒✅❌×")
+_HIDDEN = int(Flag.HIDDEN)
 _SHOWN_INLINE = lazy_pattern(r"display\s*:\s*inline(?:-block)?\s*(?:;|!|\Z)", re.IGNORECASE)
 #: Quotation marks by language, outer and inner (Unicode CLDR); others have those of English.
 _MARKS: Mapping[str, tuple[str, str, str, str]] = {
@@ -143,7 +152,10 @@ def _signs_of_cells(nodes: Nodes) -> dict[int, str]:
 
 
 def _signs_of_items(nodes: Nodes, crosses: list[int]) -> dict[int, str]:
-    """Return the sign of each item in lists with an item that begins with one of the elements ``crosses``."""
+    """Return the sign of each item in lists with an item that begins with one of the elements ``crosses``.
+
+    A list has at least two signs, because one may be the button that closes a menu.
+    """
     lists = set()
     for node in crosses:
         item = next((above for above in nodes.ancestors(node, _MAX_LEVELS) if nodes.name(above) == "li"), -1)
@@ -151,52 +163,61 @@ def _signs_of_items(nodes: Nodes, crosses: list[int]) -> dict[int, str]:
             lists.add(nodes.parent.item(item))
     items = nodes.indices("li")
     found = {item: _first_sign(nodes, item) for item in items[np.isin(nodes.parent[items], list(lists))].tolist()}
-    return {item: sign + " " for item, sign in found.items() if sign}
+    n_signs = Counter(nodes.parent.item(item) for item, sign in found.items() if sign)
+    return {item: sign + " " for item, sign in found.items() if sign and n_signs[nodes.parent.item(item)] > 1}
 
 
 def _first_sign(nodes: Nodes, item: int) -> str:
-    """Return the sign that an item has before its text; empty without one, and for an item without a text."""
-    sign = ""
+    """Return the sign that is drawn before the text of an item; empty without one, and for an item without a text."""
+    signs = set[str]()
     for node in range(item + 1, min(nodes.end.item(item), item + _MAX_NODES)):
+        if nodes.flags.item(node) & _HIDDEN:
+            continue
         if nodes.tag[node] == 0:
-            return sign
+            is_written = nodes.texts[node].lstrip()[:1] in _WRITTEN_SIGNS
+            return signs.pop() if len(signs) == 1 and not is_written else ""
         if nodes.name(node) not in _DRAWN:
             return ""
-        sign = sign or _sign_of_class(nodes.attributes[node])
+        signs |= _signs_of_class(nodes.attributes[node])
     return ""
 
 
-def _sign_of_class(attributes: Mapping[str, str]) -> str:
-    """Return the sign that an element with a class draws; empty for none."""
+def _signs_of_class(attributes: Mapping[str, str]) -> set[str]:
+    """Return the signs that an element with a class draws; none if its classes contradict each other."""
     classes = attributes.get("class")
-    return next((sign for sign, pattern in _SIGNS.items() if pattern.search(classes)), "") if classes else ""
+    found = {sign for sign, pattern in _SIGNS.items() if pattern.search(classes)} if classes else set()
+    return set() if len(found) > 1 or (classes and "✓" in found and _NOT.search(classes)) else found
 
 
 def _sign(nodes: Nodes, cell: int) -> str:
-    """Return the label or the sign of the drawing in a cell; empty for a cell with anything else."""
-    sign = label = ""
+    """Return the label or the sign of the drawing in a cell; empty for a cell with anything else, or with two signs."""
+    label, signs = "", set[str]()
     for node in range(cell + 1, int(nodes.end[cell])):
         name = nodes.name(node)
         if name not in _DRAWN:
             return ""
+        if nodes.flags.item(node) & _HIDDEN:
+            continue
         held = nodes.attributes[node]
         if text := nodes.texts[node].strip():
             above = int(nodes.parent[node])
             if nodes.name(above) == "title":
                 label = label or text
             elif _ICON_CLASS.search(nodes.attributes[above].get("class", "")):
-                sign = sign or _SIGN_NAMES.get(text, "")
+                signs |= {_SIGN_NAMES[text]} if text in _SIGN_NAMES else set()
             else:
                 return ""
         if name in ("i", "span", "svg") or held.get("role") == "img":
             label = label or held.get("aria-label", "")
-        sign = sign or _sign_of_class(held)
-    return " ".join(label.split()) if 0 < len(label) <= _MAX_LABEL else sign
+        signs |= _signs_of_class(held)
+    if 0 < len(label) <= _MAX_LABEL:
+        return " ".join(label.split())
+    return signs.pop() if len(signs) == 1 else ""
 
 
 def _with_texts(nodes: Nodes, texts: Mapping[int, str]) -> Nodes:
     """Return the nodes with a text at the start of some elements, each of which contains other nodes."""
-    above = np.array(list(texts))
+    above = np.array(sorted(texts))
     number = np.arange(len(nodes) + 1, dtype=np.int32)
     number += (above + 1).searchsorted(number, side="right").astype(np.int32)  # index with the new texts
     old, new = number[:-1], number[above] + 1
@@ -206,7 +227,7 @@ def _with_texts(nodes: Nodes, texts: Mapping[int, str]) -> Nodes:
         whole[old], whole[new] = values, inserted
         return whole
 
-    held, all_texts = nodes.attributes, [*nodes.texts, *texts.values()]
+    held, all_texts = nodes.attributes, [*nodes.texts, *(texts[node] for node in above.tolist())]
     rows = column(np.arange(len(old)), np.arange(len(old), len(all_texts))).tolist()
     if isinstance(held, Attributes):
         attributes: Sequence[Mapping[str, str]] = Attributes(column(held.number, 0), held.given, held.pairs, held.ends)

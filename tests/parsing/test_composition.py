@@ -217,6 +217,7 @@ CALLS = "<script>$RC('B:0','S:0');$RR('B:1','S:1',[]);$RS('S:2','P:2')</script>"
         ("<!--$?--><template id=B:0></template><p><!--$?--><template id=B:1></template>x<!--/$--></p><!--/$-->"
          "<p id=S:1>b</p><p id=S:0>a</p>", "<!--$?-->a<!--/$--><p id=S:1>b</p><p id=S:0></p>"),
         ("<p id=S:0>a</p>" + PLACE, "<p id=S:0>a</p>" + PLACE),
+        ("<p id=S:0><template id=B:0></template>a</p>", "<p id=S:0><template id=B:0></template>a</p>"),
         (PLACE + "<p id=S:0>not closed", PLACE + "<p id=S:0>not closed"),
         (PLACE + "<p id=S:9>another</p>", PLACE + "<p id=S:9>another</p>"),
         ("<template id=B:0>content</template><p id=S:0>a</p>", "<template id=B:0>content</template><p id=S:0>a</p>"),
@@ -225,6 +226,12 @@ CALLS = "<script>$RC('B:0','S:0');$RR('B:1','S:1',[]);$RS('S:2','P:2')</script>"
 def test_streamed_parts(html: str, expected: str) -> None:
     """Parts replace their placeholders; a part without a place stays where it is, and nothing is lost."""
     assert composed((html + CALLS).encode()).decode() == expected + CALLS
+
+
+def test_calls_in_texts_move_nothing() -> None:
+    """Only scripts show parts; a text about them doesn't."""
+    source = f"{PLACE}<p id=S:0>a</p><pre>{CALLS.replace('script', 'code')}</pre>".encode()
+    assert composed(source) == source
 
 
 def test_a_page_of_streamed_parts() -> None:

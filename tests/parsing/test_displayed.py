@@ -67,6 +67,12 @@ def test_texts_are_those_that_browsers_show(html: str, expected: str, backend: s
         ("<span class='x-large no-print close-by'></span>", ""),
         ("<button><i class='fa fa-close'></i></button>", ""),
         ("<a href=/><i class='fa fa-check'></i></a>", ""),
+        ("<i class='fa fa-check' style='display:none'></i><i class='fa fa-times'></i>", "✗"),
+        ("<i class='fa fa-check' hidden></i>", ""),
+        ("<i class='fa fa-check'></i><i class='fa fa-times'></i>", ""),
+        ("<span class='check no'></span>", ""),
+        ("<i class='fa fa-check disabled'></i>", ""),
+        ("<span class=close></span>", ""),
         (f"<i aria-label='{'a long label ' * 4}' class=icon></i>", ""),
     ],
 )
@@ -88,7 +94,16 @@ def test_cells_have_their_signs(cell: str, expected: str, backend: str) -> None:
     ("items", "expected"),
     [
         ("<li><i class='fa fa-check'></i> Backup<li><i class='fa fa-times'></i> Support", ["✓ Backup", "✗ Support"]),
-        ("<li><span><i class='icon-cross'></i></span><span>Support</span><li>Other", ["✗ Support", "Other"]),
+        (
+            "<li><i class=icon-cross></i> A<li><span><i class=icon-cross></i></span><span>B</span><li>C",
+            ["✗ A", "✗ B", "C"],
+        ),
+        ("<li><i class='fa fa-times'></i> Close<li>Other", ["Close", "Other"]),
+        (
+            "<li><i class=icon-cross></i>✗ A<li><i class=icon-cross></i> B<li><i class=icon-tick></i> C",
+            ["✗ A", "✗ B", "✓ C"],
+        ),
+        ("<li><b class=tick hidden></b><b class=cross></b> A<li><b class=cross></b> B", ["✗ A", "✗ B"]),
         ("<li><i class='fa fa-check'></i> Backup<li><i class='fa fa-check'></i> Support", ["Backup", "Support"]),
         ("<li><a href=/><i class='fa fa-times'></i> Close</a><li>Other", ["Close", "Other"]),
         ("<li><i class='fa fa-times'></i><li>Other", ["Other"]),
@@ -97,8 +112,10 @@ def test_cells_have_their_signs(cell: str, expected: str, backend: str) -> None:
 )
 def test_crossed_items_have_their_signs(items: str, expected: list[str], backend: str) -> None:
     """Items of a list begin with the sign that is drawn before them if there is a cross, because it says "not"."""
-    html = f"<ul>{items}</ul><ul><li><i class='fa fa-check'></i> Last</ul>"
-    assert text(html, backend).split("\n") == [*expected, "Last"]
+    table = "<table><tr><th>Plan<th>Free<tr><td>Search<td><i class='fa fa-check'></i></table>"
+    html = f"{table}<ul>{items}</ul>{table}<ul><li><i class='fa fa-check'></i> Last</ul>"
+    rows = ["Plan\tFree", "Search\t✓"]
+    assert text(html, backend).split("\n") == [*rows, *expected, *rows, "Last"]
 
 
 def test_the_rest_of_a_page_is_no_fallback() -> None:
