@@ -250,7 +250,7 @@ def _mapping_rows(data: Mapping[Any, Any], source: object) -> Iterator[TableRow]
 
 #: A table may come from somebody else, and what it names would be shown in reports.
 _OUTSIDE = "outside of the table's folder"
-_ALLOW = "outside_files=True (in commands: --outside-files) allows this"
+_ALLOW = "outside_files=True (in commands for labelled pages: --outside-files) allows this"
 #: Maximum characters of a cell in a message.
 _SHOWN = 60
 #: A text in base64 of at least 40 characters, with line ends or without.

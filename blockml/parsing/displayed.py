@@ -31,7 +31,8 @@ _FALLBACKS = frozenset({"audio", "canvas", "object", "progress", "video"})
 _MAX_FALLBACK = 1_000
 #: Attribute words of elements that are shown as other text.
 _EMOJI, _SMILEY, _ICONS, _PROTECTED, _INITIAL = b"emoji", b"smiley", b"material-", b"data-cfemail", b"drop"
-_INLINE, _WORD_LIST, *_CROSSES = b"inline", b"mso-list", b"times", b"xmark", b"cross"
+_INLINE, _WORD_LIST = b"inline", b"mso-list"
+_CROSSES = (b"times", b"xmark", b"cross", b"-close", b"-remove", b"bi-x", b"lucide-x")
 _CHANGING = (_ICONS, _PROTECTED, _WORD_LIST)
 _WORDS = searched_together((_EMOJI, _SMILEY, _INITIAL, *_CHANGING, _INLINE, *_CROSSES))
 #: Class of an element with the name of an icon, and such a name.
@@ -110,10 +111,10 @@ def as_displayed(nodes: Nodes) -> Nodes:
     # Few texts have the first characters, which are found fastest.
     has_markup = ("<" in texts or "[" in texts) and _CODE.isdisjoint(names) and any(sign in texts for sign in _MARKUP)
     signs = _signs_of_cells(nodes) if "td" in names else {}
-    if crosses := [node for word in _CROSSES for node in found[word]]:
+    if crosses := [node for word in (*_CROSSES, _ICONS) for node in found[word]]:
         signs |= _signs_of_items(nodes, crosses)
-    drawn = [*found[_EMOJI], *found[_SMILEY], *found[_INITIAL]]
-    pictures = [node for node in drawn if nodes.name(node) == "img"] if drawn else []
+    drawn = {*found[_EMOJI], *found[_SMILEY], *found[_INITIAL]}
+    pictures = [node for node in sorted(drawn) if nodes.name(node) == "img"]
     is_changed = has_fallbacks or has_markup or pictures or signs or "q" in names or "rt" in names or _BACK in texts
     if not is_changed and not any(map(found.get, _CHANGING)):
         return nodes
@@ -174,8 +175,11 @@ def _first_sign(nodes: Nodes, item: int) -> str:
         if nodes.flags.item(node) & _HIDDEN:
             continue
         if nodes.tag[node] == 0:
-            is_written = nodes.texts[node].lstrip()[:1] in _WRITTEN_SIGNS
-            return signs.pop() if len(signs) == 1 and not is_written else ""
+            text = nodes.texts[node].strip()
+            if _ICON_CLASS.search(nodes.attributes[nodes.parent.item(node)].get("class", "")):
+                signs |= {_SIGN_NAMES[text]} if text in _SIGN_NAMES else set()
+                continue
+            return signs.pop() if len(signs) == 1 and text[:1] not in _WRITTEN_SIGNS else ""
         if nodes.name(node) not in _DRAWN:
             return ""
         signs |= _signs_of_class(nodes.attributes[node])
@@ -367,13 +371,16 @@ class _Edited:
         for node in pictures:
             alt = nodes.attributes[node].get("alt", "").strip()[: _MAX_ALT + 1]
             before, after = node - 1, node + 1
-            if any(unicodedata.category(sign) == "So" for sign in alt) and len(alt) <= _MAX_ALT:
-                if self.is_beside(before, node):
-                    self.texts[before] += alt
-                elif self.is_beside(after, node):
-                    self.texts[after] = alt + self.texts[after]
-            elif len(alt) == 1 and alt.isupper() and self.is_beside(after, node) and self.texts[after][:1].islower():
+            is_emoji = any(unicodedata.category(sign) == "So" for sign in alt) and len(alt) <= _MAX_ALT
+            if is_emoji and self.is_beside(before, node):
+                self.texts[before] += alt
+            elif self.is_beside(after, node) and (
+                is_emoji or (len(alt) == 1 and alt.isupper() and self.texts[after][:1].islower())
+            ):
                 self.texts[after] = alt + self.texts[after]
+            else:
+                continue
+            self.leave_out([node])  # outputs have the text instead of the picture
 
     def leave_out_markup(self) -> None:
         """Leave out escaped tags around words, and shortcodes."""

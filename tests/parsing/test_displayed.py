@@ -103,6 +103,10 @@ def test_cells_have_their_signs(cell: str, expected: str, backend: str) -> None:
             "<li><i class=icon-cross></i>✗ A<li><i class=icon-cross></i> B<li><i class=icon-tick></i> C",
             ["✗ A", "✗ B", "✓ C"],
         ),
+        ("<li><i class=icon-ok></i> A<li><i class=icon-remove></i> B", ["✓ A", "✗ B"]),
+        ("<li><svg class='icon icon-check'></svg> A<li><svg class='icon icon-close'></svg> B", ["✓ A", "✗ B"]),
+        ("<li><i class='bi bi-check'></i> A<li><i class='bi bi-x'></i> B", ["✓ A", "✗ B"]),
+        ("<li><i class=material-icons>check</i> A<li><i class=material-icons>close</i> B", ["✓ A", "✗ B"]),
         ("<li><b class=tick hidden></b><b class=cross></b> A<li><b class=cross></b> B", ["✗ A", "✗ B"]),
         ("<li><i class='fa fa-check'></i> Backup<li><i class='fa fa-check'></i> Support", ["Backup", "Support"]),
         ("<li><a href=/><i class='fa fa-times'></i> Close</a><li>Other", ["Close", "Other"]),
@@ -126,8 +130,13 @@ def test_the_rest_of_a_page_is_no_fallback() -> None:
 
 def test_markdown_has_emoji_as_text() -> None:
     """An emoji is not written as a picture too."""
-    result = blockml.extract("<p>A jar <img class=emoji alt=🍯 src=/emoji/a.png> is free.", model=Plain())
-    assert result.markdown == "A jar 🍯 is free."
+    for picture in (
+        "class=emoji alt=🍯 src=/emoji/a.png",
+        "class=wp-smiley alt=🍯 src=https://s.org/emoji/svg/1f36f.svg",
+    ):
+        result = blockml.extract(f"<p>A jar <img {picture}> is free.", model=Plain())
+        assert result.markdown == "A jar 🍯 is free."
+        assert result.images == ()
 
 
 @pytest.mark.parametrize(
