@@ -11,11 +11,13 @@ from typing import NamedTuple
 
 from blockml.document.nodes import (
     Block,
+    Cell,
     Code,
     Document,
     Heading,
     List,
     Paragraph,
+    Row,
     Table,
     Term,
     children_of,
@@ -32,6 +34,8 @@ _LETTERS = re.compile(r"\S{1,64}")  # not more, because each part of a long word
 _SENTENCE, _WORD = re.compile(r"[.!?…][\"'”’)]*\s+|[。！？][」』”’）]*"), re.compile(r"\s+")
 #: Sections of at most this share of a chunk are small, and so are headers of tables that are repeated.
 _SMALL = 4
+#: Maximum number of empty cells per cell that take the place of cells which extend from rows above (our choice).
+_MAX_ADDED = 4
 _MAX_HEADING = 500
 #: Maximum characters of a line without a full stop that names the list below it, and of one that names a longer
 #: paragraph or code, such as "Warning".
@@ -378,10 +382,10 @@ class _Splitter:
 
     def _rows(self, table: Table, around: Around) -> Iterator[Block]:
         """Split a table into rows, and repeat a short header."""
-        n_header = 0
-        while n_header < len(table.rows) and all(cell.header for cell in table.rows[n_header].cells):
+        rows, n_header = _without_spans(table.rows), 0
+        while n_header < len(rows) and all(cell.header for cell in rows[n_header].cells):
             n_header += 1
-        header = table.rows[:n_header]
+        header = rows[:n_header]
         size = self._length((with_children(table, header),)) if header else 0
         is_short = 0 < _SMALL * size <= self.room
         yield from self._short(table.caption)
@@ -398,7 +402,7 @@ class _Splitter:
 
         reserve = size if is_short else 0
         yield from self._wrapped(
-            table.rows, lambda rows: with_children(table, rows), around, finish=with_header, reserve=reserve
+            rows, lambda some: with_children(table, some), around, finish=with_header, reserve=reserve
         )
 
     def _lines(self, code: Code, around: Around) -> Iterator[Block]:
@@ -571,6 +575,37 @@ class _Splitter:
         if inner := children_of(block):
             return self._place_of(inner)
         return self.places(block)
+
+
+def _without_spans(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    """Return rows with empty cells instead of cells that extend from rows above, so that the rows can be separated.
+
+    Rows that would get many more cells than the table has are not changed.
+    """
+    n_cells, n_rows = sum(len(row.cells) for row in rows), len(rows)
+    added = sum(cell.columns * (min(cell.rows, n_rows) - 1) for row in rows for cell in row.cells)
+    if not 0 < added <= _MAX_ADDED * n_cells:
+        return rows
+    taken: dict[int, tuple[int, Cell]] = {}  # rows for which a column is still spanned from above, and the empty cell
+    found = []
+    for row in rows:
+        cells, column = list[Cell](), 0
+        below = {column: (n - 1, cell) for column, (n, cell) in taken.items() if n > 1}
+        for cell in row.cells:
+            while column in taken:
+                cells.append(taken[column][1])
+                column += 1
+            cells.append(replace(cell, rows=1))
+            if cell.rows > 1:
+                empty = Cell(-1, -1, cell.node, (), header=cell.header)
+                below |= dict.fromkeys(range(column, column + cell.columns), (cell.rows - 1, empty))
+            column += cell.columns
+        while column in taken:
+            cells.append(taken[column][1])
+            column += 1
+        taken = below
+        found.append(replace(row, cells=tuple(cells)))
+    return tuple(found)
 
 
 def _announces(block: Block, following: Block) -> bool:

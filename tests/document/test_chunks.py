@@ -380,3 +380,17 @@ def test_a_run_of_pictures_is_split(picture: str) -> None:
     assert max(len(chunk.text) for chunk in found) <= 120
     whole = " ".join(chunk.text for chunk in found)
     assert [whole.count(f"/{number}.jpg") for number in range(12)] == [1] * 12
+
+
+def test_rows_of_a_chunk_keep_their_columns() -> None:
+    """A cell that extends into rows of the next chunks is an empty cell there."""
+    rows = "".join(
+        f"<tr>{'<td rowspan=9>West' if not i else ''}<td>Port {i} of the coast<td>{1000 + i}" for i in range(9)
+    )
+    html = f"<table><tr><th>Region<th>Port<th>Ships{rows}<tr><td>East<td>Port 9 of the coast<td>1009</table>"
+    chunks = blockml.extract(html, model="plain").chunks(220, "markdown")
+    lines = [line for chunk in chunks for line in chunk.text.splitlines() if "Port " in line and "coast" in line]
+    assert len(chunks) > 2
+    assert lines == [
+        f"| {'West' if not i else 'East' if i == 9 else ''} | Port {i} of the coast | {1000 + i} |" for i in range(10)
+    ]
