@@ -211,7 +211,8 @@ def predict_to_file(
     resume
         Continue a run that was stopped or killed. The output is byte for byte the same as without the interruption.
     overwrite
-        Replace the output of an earlier run, start over if one is unfinished, and write documents beside input pages.
+        Replace the output of an earlier run, start over if one is unfinished, and write documents beside input pages,
+        where a ``.txt`` is never replaced.
     on_result
         Called with each result and the counts so far.
 
@@ -231,12 +232,15 @@ def predict_to_file(
     try:
         with locked_output(path):
             if not (resume and parts.resume(manifest)):
-                if resume and path.is_file():
+                if resume:
                     parts.remove()  # left by a run that was killed while removing them
-                    raise UsageError("the output is already complete; there is nothing to resume", source=path)
-                _check_documents(inputs, output, overwrite=overwrite)
-                if not overwrite:
-                    _check_new(path, parts)
+                elif not overwrite and any(parts.complete()):
+                    raise UsageError(
+                        "an earlier run onto this output is unfinished: resume=True continues it, overwrite=True "
+                        "starts over",
+                        source=path,
+                    )
+                _check_earlier(inputs, path, output, resume=resume, overwrite=overwrite)
                 parts.begin(manifest)
             try:
                 summary = _write_parts(inputs, pages, encoder, parts, jobs, guard, on_result)
@@ -278,45 +282,60 @@ def _check_apart(inputs: Inputs, path: Path, output: Output) -> None:
             raise UsageError(f"is an input, which the output {path} could replace; choose another output", source=found)
 
 
-def _check_documents(inputs: Inputs, output: Output, *, overwrite: bool) -> None:
+def _check_earlier(inputs: Inputs, path: Path, output: Output, *, resume: bool, overwrite: bool) -> None:
+    """Raise UsageError if an earlier output is complete or would be replaced without ``overwrite``."""
+    if isinstance(output, Folder):
+        _check_documents(inputs, output, resume=resume, overwrite=overwrite)
+    elif path.is_file() and resume:
+        raise _complete(path)
+    elif path.is_file() and path.stat().st_size and not overwrite:
+        raise UsageError("exists already; choose another output, or overwrite=True replaces it", source=path)
+
+
+def _check_documents(inputs: Inputs, output: Folder, *, resume: bool, overwrite: bool) -> None:
     """Raise UsageError if a document would replace a text file next to its page, which may be the page's gold.
 
-    Without ``overwrite``, none may be next to its page, where it could be read as gold, or replace another file. A
-    resumed run is not checked, because it may have been killed while writing its documents.
+    Without ``overwrite``, none may be next to its page, where it could be read as gold, or replace another file. With
+    ``resume``, one means that the output is complete. A run with parts to continue is not checked, because it may have
+    been killed while writing its documents.
     """
-    if not isinstance(output, Folder) or (overwrite and output.suffix != ".txt"):
+    is_text = output.suffix == ".txt"
+    if overwrite and not resume and not is_text:
         return
-    allowed = "choose another folder for the documents, or allow it with overwrite=True"
+    other = "choose another folder for the documents"
+    allowed = f"{other}, or allow it with overwrite=True"
+    among = other if is_text else allowed  # a second run can't replace a text next to its page
     if not overwrite and any(_is_same(Path(name), output.path) for name in inputs.names):
-        raise UsageError(f"is the folder of the input; {allowed}", source=output.path)
+        raise UsageError(f"is the folder of the input; {among}", source=output.path)
     for file in inputs.files():
         document = output.place(file.item().id)
         is_beside = document.parent.is_dir() and _is_same(document.parent, file.path.parent)
-        if is_beside and output.suffix == ".txt" and document.is_file():
+        if is_beside and is_text and document.is_file():
             raise UsageError(
                 "is next to its page and may be its gold, which the document would replace; remove it if an older run "
                 "wrote it, or choose another output",
                 source=document,
             )
+        if resume and document.is_file():
+            raise _complete(output.path)
         if overwrite:
             continue
         if file.labelled is None and not is_page_file(file.path.name):  # has many pages, whose names are not known yet
-            document = next(output.path.rglob(f"*{output.suffix}"), document)
+            if (found := next(output.path.rglob(f"*{output.suffix}"), None)) is not None:
+                nothing = ", and no run is left to resume" if resume else ""
+                raise UsageError(
+                    f"exists already{nothing}; {other}, or give overwrite=True, which replaces only documents of the "
+                    "same name",
+                    source=found,
+                )
         elif is_beside:
-            raise UsageError(f"would be next to its page; {allowed}", source=document)
+            raise UsageError(f"would be next to its page; {among}", source=document)
         if document.is_file():
             raise UsageError(f"exists already; {allowed}", source=document)
 
 
-def _check_new(path: Path, parts: Parts) -> None:
-    """Raise UsageError if there is an output of an earlier run, or an unfinished one."""
-    if any(parts.complete()):
-        raise UsageError(
-            "an earlier run onto this output is unfinished: resume=True continues it, overwrite=True starts over",
-            source=path,
-        )
-    if path.is_file() and path.stat().st_size:
-        raise UsageError("exists already; choose another output, or overwrite=True replaces it", source=path)
+def _complete(path: Path) -> UsageError:
+    return UsageError("the output is already complete; there is nothing to resume", source=path)
 
 
 def _is_same(one: Path, other: Path) -> bool:

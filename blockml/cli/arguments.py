@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import shlex
 import sys
 import warnings
 import zlib
@@ -307,16 +308,18 @@ def read_page(name: str, limit: int = -1) -> bytes:
     if (kind := without_signature(data) or (kind_by_name(name) if recognized(data[:4]) else None)) is not None:
         what = kind.described.replace("ARC file", "ARC archive")
         source = " (--source takes an archive of the pages that it links to)" if kind.name == "WARC" else ""
+        saved = "save it as FILE and " if name == "-" and not kind.piped else ""
+        command = f"'blockml predict {'FILE' if saved else shlex.quote(name)} -o OUT'"
         raise InputError(
-            f"is {what} of many pages; give one page{source}, or extract all with 'blockml predict {name} -o OUT'",
-            source=name,
+            f"is {what} of many pages; give one page{source}, or {saved}extract all with {command}", source=name
         )
     if is_list_of_pages(data):
         raise UsageError("is a list of pages; give it to 'blockml predict --files-from'", source=name)
     if is_table_of_pages(name, data):
+        quoted = shlex.quote(name)
         raise UsageError(
-            f"is a table of pages; 'blockml predict {name} -o OUT' extracts them, and 'blockml view --dataset {name} "
-            "--id ID -o FILE' shows one of them",
+            f"is a table of pages; 'blockml predict {quoted} -o OUT' extracts them, and 'blockml view --dataset "
+            f"{quoted} --id ID -o FILE' shows one of them",
             source=name,
         )
     return data

@@ -57,7 +57,10 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add("--urls", metavar="FILE", help=text)
     add_jobs(parser)
     add("--resume", action="store_true", help="continue a run that was stopped or killed")
-    text = "replace the output of an earlier run, start over if it is unfinished, or write documents among the input"
+    text = (
+        "replace the output of an earlier run, start over if it is unfinished, or write documents among the input; a "
+        ".txt next to its page is never replaced"
+    )
     add("--overwrite", action="store_true", help=text)
     text = (
         "learn and remove the template of each site, which reads all pages twice; a page's site is the field site of "

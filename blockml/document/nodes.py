@@ -397,7 +397,10 @@ def inline_text(content: Iterable[Inline]) -> str:
 
 @_node
 class Document:
-    """The main content of a page as a tree."""
+    """The main content of a page as a tree.
+
+    Documents and their blocks are shared, so they must not be changed; :func:`with_children` returns a changed copy.
+    """
 
     children: tuple[Block, ...]
     base_url: str = ""  #: address that those of links and pictures are relative to; empty if unknown

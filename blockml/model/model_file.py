@@ -269,7 +269,8 @@ def check_values(value: Any, schema: Schema, place: str = "") -> None:  # noqa: 
         kinds = (dict,) if isinstance(schema, Mapping) else (list,)
     is_right = isinstance(value, kinds) and isinstance(value, bool) == (schema is bool)
     if not is_right:
-        raise ModelFormatError(f"the header's {place} is missing or of the wrong type")
+        named = f"header's {place}" if place else "header"
+        raise ModelFormatError(f"the {named} is missing or of the wrong type")
     if isinstance(schema, Mapping):
         for name, inner in schema.items():
             key = name.removesuffix("?")

@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockml.batch import Inputs, Options, PageExtractor, Summary, find_inputs, predict_to_file
-from blockml.batch.outputs import file_name
+from blockml.batch.outputs import Folder, file_name
 from blockml.batch.packing import End, JsonLines
 from blockml.batch.pool import Result
 from blockml.batch.run import failures_path, parts_path
@@ -324,7 +324,9 @@ def test_the_command_replaces_no_earlier_output(tmp_path: Path, capsys: pytest.C
         assert "2 ok" in run_command(pages, f"{texts}/", "--format", format_)
         (texts / f"1{suffix}").unlink()
         assert f"0{suffix}: exists already; choose another folder" in run_command(pages, texts, "--format", format_)
-        assert "exists already; choose another folder" in run_command(source, texts, "--format", format_)
+        message = run_command(source, texts, "--format", format_)
+        assert "exists already; choose another folder" in message
+        assert "or give --overwrite, which replaces only documents of the same name" in message
         assert [path.name for path in texts.iterdir()] == [f"0{suffix}"]
         assert "2 ok" in run_command(pages, texts, "--format", format_, "--overwrite")
     assert main(["predict", str(pages), "--overwrite"]) == 2
@@ -349,6 +351,84 @@ def test_the_command_writes_no_documents_among_its_input(tmp_path: Path, capsys:
     assert main(["predict", str(tmp_path), "-o", str(tmp_path), "--model", "plain", "--overwrite"]) == 0
     found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.txt")}
     assert found == {"texts/a/b.txt", "texts/c.txt", "a/b.txt", "c.txt"}
+
+
+@pytest.mark.parametrize(("format_", "suffix"), [("text", ".txt"), ("markdown", ".md")])
+def test_overwriting_among_the_input_is_advised_where_it_works_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], format_: str, suffix: str
+) -> None:
+    """A text next to its page is never replaced, so no error for texts advises ``--overwrite``."""
+    page, document = tmp_path / "a.html", tmp_path / f"a{suffix}"
+    page.write_text("<p>text", encoding="utf-8")
+    for name in (page, tmp_path):
+        command = ["predict", str(name), "-o", str(tmp_path), "--model", "plain", "--format", format_]
+        assert main(command) == 2
+        advised = "--overwrite" in capsys.readouterr().err
+        assert main([*command, "--overwrite"]) == 0
+        assert (main([*command, "--overwrite"]) == 0) == advised == (suffix != ".txt")
+        assert document.read_text(encoding="utf-8") == "text\n"
+        document.unlink()
+
+
+def test_archives_share_a_folder_if_told_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With ``--overwrite``, documents of a second table are added, and only those of the same name are replaced."""
+    tables, out = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"], tmp_path / "texts"
+    for table, ids in zip(tables, ("ab", "bc"), strict=True):
+        rows = [json.dumps({"id": page_id, "html": f"<p>{page_id} of {table.stem}"}) for page_id in ids]
+        table.write_text("\n".join(rows), encoding="utf-8")
+    first, second = (["predict", str(table), "-o", f"{out}/", "--model", "plain"] for table in tables)
+    assert main(first) == 0
+    capsys.readouterr()
+    assert main([*second, "--resume"]) == 2
+    assert "txt: exists already, and no run is left to resume; choose another folder" in capsys.readouterr().err
+    assert main([*second, "--overwrite"]) == 0
+    assert {path.name: path.read_text(encoding="utf-8") for path in out.iterdir()} == {
+        "a.txt": "a of one\n", "b.txt": "b of two\n", "c.txt": "c of two\n",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown"])
+def test_complete_documents_are_not_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str], format_: str) -> None:
+    """``--resume`` onto a complete folder says so, as for a file, also if its parts were being removed."""
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "a.html").write_text("<p>text", encoding="utf-8")
+    out = tmp_path / "texts"
+    command = ["predict", str(tmp_path / "pages"), "-o", str(out), "--model", "plain", "--format", format_]
+    assert main(command) == 0
+    parts_path(out).mkdir()
+    capsys.readouterr()
+    for more in ([], ["--overwrite"]):
+        assert main([*command, "--resume", *more]) == 2
+        assert f"{out}: the output is already complete; there is nothing to resume" in capsys.readouterr().err
+    assert not parts_path(out).exists()
+
+
+def test_a_run_killed_while_it_wrote_documents_is_unfinished(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second run advises ``--resume`` although some documents exist, and leaves them and the parts."""
+    pages, out = tmp_path / "pages", tmp_path / "texts"
+    pages.mkdir()
+    for name in "ab":
+        (pages / f"{name}.html").write_text(f"<p>{name}", encoding="utf-8")
+    command = ["predict", str(pages), "-o", str(out), "--model", "plain"]
+    write = Folder._write
+
+    def stop_at_b(folder: Folder, page_id: str, *more: Any) -> None:
+        if page_id == "b":
+            raise Stopped
+        write(folder, page_id, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "_write", stop_at_b)
+        with pytest.raises(Stopped):
+            main(command)
+    capsys.readouterr()
+    assert main(command) == 2
+    assert "is unfinished: --resume continues it, --overwrite starts over" in capsys.readouterr().err
+    assert [path.name for path in out.iterdir()] == ["a.txt"]
+    assert main([*command, "--resume"]) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["a.txt", "b.txt"]
 
 
 def test_a_run_that_cannot_start_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,27 @@ def test_wrong_usage_has_a_clear_outcome(
     assert words in err
     assert "Traceback" not in err
     assert out == ""
+
+
+def test_the_advised_command_for_an_archive_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names are quoted for the shell, and what is not read from standard input is to be saved first."""
+    with zipfile.ZipFile(tmp_path / "my pages.zip", "w") as archive:
+        archive.writestr("a.html", "<p>text")
+    lines = tmp_path / "my pages.jsonl"
+    lines.write_text('{"html": "<p>text"}', encoding="utf-8")
+    for path in (Path(str(archive.filename)), lines):
+        assert main(["extract", str(path)]) in (2, 3)
+        assert f"'blockml predict '{path}' -o OUT'" in capsys.readouterr().err
+    zipped = Path(str(archive.filename)).read_bytes()
+    for data, advice in (
+        (zipped, "save it as FILE and extract all with 'blockml predict FILE -o OUT'"),
+        (gzip.compress(zipped), "save it as FILE and extract all with 'blockml predict FILE -o OUT'"),
+        (b"WARC/1.0\r\n", "or extract all with 'blockml predict - -o OUT'"),
+    ):
+        command = [sys.executable, "-m", "blockml", "extract", "-", "--model", "plain"]
+        result = subprocess.run(command, input=data, capture_output=True, check=False)  # noqa: S603
+        assert (result.returncode, result.stdout) == (3, b"")
+        assert advice in result.stderr.decode()
 
 
 def test_a_table_of_pages_is_predicted_and_viewed_by_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

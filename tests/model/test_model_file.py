@@ -26,7 +26,7 @@ from blockml.extract import extract_page
 from blockml.extractors import TrainedExtractor, trained
 from blockml.features.ancestor_words import N_HASHED_WORDS, AncestorWords
 from blockml.model import Model, load_model, render_card, save_model
-from blockml.model.model_file import MODEL_FORMAT
+from blockml.model.model_file import METRICS_SCHEMA, MODEL_FORMAT, check_values
 from blockml.page import Label
 from blockml.predictors import MLP, BlockTypes, Predictor, TreeEnsemble, Trees
 from blockml.templates import SiteTemplate
@@ -489,6 +489,13 @@ def test_provenance_is_checked(place: Path, whole: bytes, changes: dict[str, obj
     with pytest.raises(ModelFormatError, match=place_of):
         load_bytes(place, with_header(whole, **changes))
     assert main(["model", "check", str(place)]) == main(["model", "show", str(place)]) == 4
+
+
+@pytest.mark.parametrize("header", [[], None, "text"])
+def test_a_header_that_is_not_an_object(header: object) -> None:
+    """The message doesn't name a value of the header, because the header itself is wrong."""
+    with pytest.raises(ModelFormatError, match=r"^the header is missing or of the wrong type$"):
+        check_values(header, METRICS_SCHEMA)
 
 
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan"), float("inf"), 10**400, "0.5", None])

@@ -117,7 +117,11 @@ class SiteCounts:
             raise UsageError(f"arrays of site counts are missing or unknown: {', '.join(wrong)}")
         for name, kind in _TYPES.items():
             _check(name, arrays[name].dtype == kind and arrays[name].ndim == 1, f"must be one row of {kind.__name__}")
-        _check("settings", arrays["settings"].tolist() == [0, 0], "must be two zeros")
+        _check(
+            "settings",
+            arrays["settings"].tolist() == [0, 0],
+            "must be two zeros, since no other settings are supported",
+        )
         for name, others in _LENGTHS.items():
             for other in others:
                 _check(other, len(arrays[other]) == len(arrays[name]), f"must be as long as {name!r}")
@@ -237,7 +241,7 @@ def _vectors(
 
 #: Types of the arrays. Derived columns (texts per path, the vocabulary) aren't stored.
 _TYPES: Mapping[str, type[np.generic]] = {
-    "settings": np.uint8,  # unused, but part of the format
+    "settings": np.uint8,  # two zeros: the default of options that are gone, still in the files of all versions
     "pages": np.uint64,
     "text_keys": np.uint64, "text_pages": np.int32,
     "block_keys": np.uint64, "block_pages": np.int32,
