@@ -10,8 +10,8 @@ from blockml.errors import UsageError
 __all__ = ["Limits", "ParsingOptions"]
 
 
-#: Three of the 593 largest labelled pages have more blocks: tables of numbers. A block takes up to 1.6 kB as JSON.
-_BYTES_PER_BLOCK = 25
+#: Four of the 593 largest labelled pages have more blocks: tables of numbers. A block takes up to 4 kB.
+_BYTES_PER_BLOCK = 50
 #: Largest limit: nodes and offsets in a page are 32-bit integers.
 _LARGEST = 2**31 - 1
 #: Open elements, summed over tags, allowed on any page, and per byte on longer pages. libxml2 takes two nanoseconds
@@ -32,8 +32,8 @@ class Limits:
 
     bytes: int = 64 * 2**20  #: Bytes of the source (characters of a ``str``) that are parsed; the rest is ignored.
     nodes: int = 500_000  #: Elements and text nodes; later ones are left out.
-    #: Text blocks allowed on any page; longer pages may have one block per 25 bytes. The text after them is one block.
-    blocks: int = 10_000
+    #: Text blocks allowed on any page; longer pages may have one block per 50 bytes. The text after them is one block.
+    blocks: int = 8_000
     #: Nesting levels; deeper elements are flattened into their ancestor at this level, with their text.
     depth: int = 4_000
 
@@ -49,7 +49,7 @@ class Limits:
         Examples
         --------
         >>> Limits().blocks_of(60_000), Limits().blocks_of(6_000_000)
-        (10000, 240000)
+        (8000, 120000)
         """
         return max(self.blocks, n_bytes // _BYTES_PER_BLOCK)
 

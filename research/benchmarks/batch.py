@@ -305,7 +305,8 @@ def main() -> None:
         out = folder / "out.jsonl"
         for kind, source in ((kind, inputs[kind]) for kind in arguments.inputs):
             for jobs, extra in RUNS[: arguments.runs]:
-                command = [sys.executable, "-m", "blockml", "predict", str(source), "-o", str(out), "--jobs", str(jobs)]
+                command = [sys.executable, "-m", "blockml", "predict", str(source), "-o", str(out), "--overwrite"]
+                command += ["--jobs", str(jobs)]
                 loop.clear()
                 cost = cost_of([*command, *extra, "--quiet"], loop)
                 line = row(kind + (", six fields" if extra else ""), jobs, cost, arguments.pages, loop.seconds())

@@ -96,7 +96,8 @@ def main() -> None:
             write_file(path, sources, n)
             for jobs in arguments.jobs:
                 output = str(Path(made) / "out.jsonl.gz")
-                command = [sys.executable, "-m", "blockml", "predict", str(path), "-o", output, "--jobs", str(jobs)]
+                command = [sys.executable, "-m", "blockml", "predict", str(path), "-o", output, "--overwrite"]
+                command += ["--jobs", str(jobs)]
                 own, workers, total = measured([*command, "--quiet"])
                 shown = {"parent MB": own / 1000, "largest worker MB": max(workers, default=0) / 1000}
                 rows.append({"input": kind, "pages": n, "workers": jobs, **shown, "sum of PSS MB": total / 1000})

@@ -22,9 +22,10 @@ WRITERS = {
     "labels": "from blockml.datasets import write_labels\nwrite_labels(path, ['Cats rule. '] * 99, [None] * 99)",
     "page": "from blockml.cli import main\n"
     "code = main(['extract', 'data/pages/short-article/page.html', '--format', 'json', '-o', str(path)])",
-    "predictions": "from blockml.cli import main\ncode = main(['predict', 'data/pages', '--quiet', '-o', str(path)])",
+    "predictions": "from blockml.cli import main\n"
+    "code = main(['predict', 'data/pages', '--quiet', '--overwrite', '-o', str(path)])",
     "page texts": "from blockml.cli import main\n"
-    "code = main(['predict', 'data/pages/short-article', '--quiet', '-o', str(path) + '/'])",
+    "code = main(['predict', 'data/pages/short-article', '--quiet', '--overwrite', '-o', str(path) + '/'])",
     "report": "from blockml.cli import main\n"
     "code = main(['view', 'data/pages/short-article/page.html', '-o', str(path)])",
     "comparison": "from blockml.evaluation.comparison import Store\n"

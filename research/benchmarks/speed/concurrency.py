@@ -81,7 +81,8 @@ def processes(models: Sequence[str], sources: Sequence[Source], count: int) -> G
                 stream.write(json.dumps({"id": str(number), "url": source.url, "html": source.text}) + "\n")
         for model in models:
             for jobs in _PROCESSES:
-                command = ["predict", str(pages), "-o", f"{folder}/out.jsonl", "--jobs", str(jobs), "--model", model]
+                command = ["predict", str(pages), "-o", f"{folder}/out.jsonl", "--overwrite", "--jobs", str(jobs)]
+                command += ["--model", model]
                 for title, taken in zip(("CPU", "wall"), _command(command), strict=True):
                     seconds.setdefault(f"{model}, lxml, {title}", []).append(taken / count)
     curves = [Curve(name, _PROCESSES, taken) for name, taken in seconds.items()]
