@@ -33,7 +33,7 @@ class Limits:
     bytes: int = 64 * 2**20  #: Bytes of the source (characters of a ``str``) that are parsed; the rest is ignored.
     nodes: int = 500_000  #: Elements and text nodes; later ones are left out.
     #: Text blocks allowed on any page; longer pages may have one block per 50 bytes. The text after them is one block.
-    blocks: int = 8_000
+    blocks: int = 7_000
     #: Nesting levels; deeper elements are flattened into their ancestor at this level, with their text.
     depth: int = 4_000
 
@@ -49,7 +49,7 @@ class Limits:
         Examples
         --------
         >>> Limits().blocks_of(60_000), Limits().blocks_of(6_000_000)
-        (8000, 120000)
+        (7000, 120000)
         """
         return max(self.blocks, n_bytes // _BYTES_PER_BLOCK)
 

@@ -107,9 +107,11 @@ def test_poison_pages_fail_without_affecting_others(jobs: int) -> None:
 
 def children() -> list[int]:
     """Return the ids of the child processes, except joblib's resource tracker, which runs until the process exits."""
-    tasks = Path(f"/proc/{os.getpid()}/task").iterdir()
-    found = []
-    for number in [number for task in tasks for number in (task / "children").read_text(encoding="ascii").split()]:
+    numbers, found = list[str](), []
+    for task in Path(f"/proc/{os.getpid()}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the thread may have ended meanwhile
+            numbers += (task / "children").read_text(encoding="ascii").split()
+    for number in numbers:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the process may have ended meanwhile
             if b"resource_tracker" not in Path(f"/proc/{number}/cmdline").read_bytes():
                 found.append(int(number))

@@ -100,9 +100,9 @@ def test_the_rest_of_a_table_is_behind_it() -> None:
 
 
 def test_ordinary_pages_are_whole() -> None:
-    """Tables of 7,500 short and 60,000 longer cells are within the limit, so their blocks are not joined."""
+    """Tables of 6,000 short and 60,000 longer cells are within the limit, so their blocks are not joined."""
     long_row = "<tr class=row>" + "<td class='number value of a station'>1234</td>" * 3 + "</tr>"
-    for n_rows, row in ((2_500, "<tr><td>1</td><td>2</td><td>3</td></tr>"), (20_000, long_row)):
+    for n_rows, row in ((2_000, "<tr><td>1</td><td>2</td><td>3</td></tr>"), (20_000, long_row)):
         page = blockml.parse("<table>" + row * n_rows)
         assert page.status is Status.OK
         assert len(page.blocks) == 3 * n_rows
