@@ -47,6 +47,7 @@ from blockml.document.shown import ROW_PARENTS, content_span, hide_tips, shown_n
 from blockml.document.text import (
     KEEPS_ALL,
     NO_BREAK,
+    cell_span,
     has_indent,
     kept_spaces,
     node_separators,
@@ -556,7 +557,7 @@ class _Builder:
         table.in_cell = False
         attributes = self.nodes.attributes[frame.node]
         is_header = name == "th" or table.in_head
-        spans = (_span(attributes, "colspan"), _span(attributes, "rowspan")) if attributes else ()
+        spans = [cell_span(attributes, name, _MAX_SPAN) for name in ("colspan", "rowspan")] if attributes else ()
         table.rows[-1][1].append(Cell(*block_span(children), frame.node, children, is_header, *spans))
 
     def _pictured(self, node: int) -> tuple[Block, ...]:
@@ -687,12 +688,6 @@ def _flat(content: Iterable[Inline]) -> Iterator[Inline]:
         yield item
         if isinstance(item, Link):
             yield from item.content
-
-
-def _span(attributes: Mapping[str, str], name: str) -> int:
-    """Read ``colspan`` or ``rowspan``; 1 if it is missing or invalid."""
-    value = attributes.get(name, "").strip()
-    return min(int(value), _MAX_SPAN) or 1 if value.isascii() and value.isdecimal() and len(value) < 6 else 1
 
 
 def _verse_indents(page: Page, rows: NDArray[np.intp]) -> dict[int, str]:

@@ -20,6 +20,7 @@ __all__ = [
     "KEEPS_ALL",
     "KEEPS_LINES",
     "NO_BREAK",
+    "cell_span",
     "has_indent",
     "kept_spaces",
     "node_separators",
@@ -216,7 +217,8 @@ def _columns(nodes: Nodes, cells: NDArray[np.intp], spanning: list[int]) -> NDAr
     in_order = row[order]
     column = np.empty(len(cells), dtype=np.int64)
     column[order] = np.arange(len(cells)) - in_order.searchsorted(in_order)
-    spans = {node: _spans(nodes.attributes[node]) for node in spanning}
+    held = ((node, nodes.attributes[node]) for node in spanning)
+    spans = {node: (cell_span(own, "colspan", _MAX_TABS), cell_span(own, "rowspan", len(nodes))) for node, own in held}
     groups = {nodes.parent.item(nodes.parent.item(node)) for node, span in spans.items() if span != (1, 1)}
     group = nodes.parent[row]
     taken: dict[int, int] = {}  # rows for which a column is still spanned from above
@@ -236,12 +238,16 @@ def _columns(nodes: Nodes, cells: NDArray[np.intp], spanning: list[int]) -> NDAr
     return column
 
 
-def _spans(attributes: Mapping[str, str]) -> tuple[int, int]:
-    """Return the numbers of columns and rows that a cell spans."""
-    columns, rows = (attributes.get(name, "").strip() for name in ("colspan", "rowspan"))
-    given = (int(value) if value.isascii() and value.isdecimal() and len(value) < 6 else 1 for value in (columns, rows))
-    wide, high = (max(value, 1) for value in given)
-    return min(wide, _MAX_TABS), high
+def cell_span(attributes: Mapping[str, str], name: str, most: int) -> int:
+    """Read ``colspan`` or ``rowspan`` up to a maximum; 1 if it is missing or invalid.
+
+    Examples
+    --------
+    >>> [cell_span({"rowspan": value}, "rowspan", 50) for value in ("3", "900", "0", "x")]
+    [3, 50, 1, 1]
+    """
+    value = attributes.get(name, "").strip()
+    return min(int(value), most) or 1 if value.isascii() and value.isdecimal() and len(value) < 6 else 1
 
 
 def _keep_source(

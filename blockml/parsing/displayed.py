@@ -176,14 +176,24 @@ def _first_sign(nodes: Nodes, item: int) -> str:
             continue
         if nodes.tag[node] == 0:
             text = nodes.texts[node].strip()
-            if _ICON_CLASS.search(nodes.attributes[nodes.parent.item(node)].get("class", "")):
-                signs |= {_SIGN_NAMES[text]} if text in _SIGN_NAMES else set()
+            if _is_icon(nodes, nodes.parent.item(node)):
+                signs |= _signs_of_name(text)
                 continue
             return signs.pop() if len(signs) == 1 and text[:1] not in _WRITTEN_SIGNS else ""
         if nodes.name(node) not in _DRAWN:
             return ""
         signs |= _signs_of_class(nodes.attributes[node])
     return ""
+
+
+def _is_icon(nodes: Nodes, node: int) -> bool:
+    """Tell whether an element shows the name in it as an icon."""
+    return _ICON_CLASS.search(nodes.attributes[node].get("class", "")) is not None
+
+
+def _signs_of_name(name: str) -> set[str]:
+    """Return the sign that an icon shows; none for other icons."""
+    return {_SIGN_NAMES[name]} if name in _SIGN_NAMES else set()
 
 
 def _signs_of_class(attributes: Mapping[str, str]) -> set[str]:
@@ -207,8 +217,8 @@ def _sign(nodes: Nodes, cell: int) -> str:
             above = int(nodes.parent[node])
             if nodes.name(above) == "title":
                 label = label or text
-            elif _ICON_CLASS.search(nodes.attributes[above].get("class", "")):
-                signs |= {_SIGN_NAMES[text]} if text in _SIGN_NAMES else set()
+            elif _is_icon(nodes, above):
+                signs |= _signs_of_name(text)
             else:
                 return ""
         if name in ("i", "span", "svg") or held.get("role") == "img":
@@ -414,7 +424,7 @@ class _Edited:
     def leave_out_icon(self, node: int) -> None:
         """Leave out the name of an icon, which its font shows as a picture."""
         is_small = self.nodes.end[node] - node <= _MAX_NODES
-        if is_small and _ICON_CLASS.search(self.nodes.attributes[node].get("class", "")):
+        if is_small and _is_icon(self.nodes, node):
             inner = self.inner(node)
             if len(inner) == 1 and _ICON_NAME.fullmatch(self.texts[inner[0]]):
                 self.leave_out(inner)

@@ -69,7 +69,7 @@ def tags(source: bytes) -> Iterator[Tag]:
         name = name.lower()
         if not closes and name in _RAW:
             position = _end_of_raw_text(source, position, name)
-        yield Tag(_without_nulls(name), bool(closes), start, position, source[start:position])
+        yield Tag(_with_replacements(name), bool(closes), start, position, source[start:position])
 
 
 def _end_of_tag(source: bytes, position: int) -> int:
@@ -115,7 +115,7 @@ def attributes(tag: Tag) -> dict[bytes, bytes]:
     """
     held: dict[bytes, bytes] = {}
     for found in _attributes(tag.source):
-        name = _without_nulls(found["name"].lower())
+        name = _with_replacements(found["name"].lower())
         held.setdefault(name, found["double"] or found["single"] or found["bare"] or b"")
     return held
 
@@ -141,8 +141,8 @@ def _attributes(tag: bytes) -> Iterator[re.Match[bytes]]:
         position = found.end()
 
 
-def _without_nulls(name: bytes) -> bytes:
-    """Replace null bytes by U+FFFD, like parsers do."""
+def _with_replacements(name: bytes) -> bytes:
+    """Replace null bytes of a name by U+FFFD, as parsers do."""
     return name.replace(b"\0", b"\xef\xbf\xbd")
 
 

@@ -68,7 +68,7 @@ def test_custom_elements(html: str, lines: list[str]) -> None:
     ["<tool-tip>With tax</tool-tip>", "<i role=tooltip>With tax</i>", "<span class='tip tooltiptext'>With tax</span>"],
 )
 def test_a_hint_is_not_a_part_of_a_heading(tip: str) -> None:
-    """A heading is written without the hint that shows up beside it, which stays in a heading of its own."""
+    """A heading is written without its tooltip, unless the tooltip is all of its text."""
     document = blockml.extract(f"<h2>Price {tip}</h2><p>Five {tip}.<h2>{tip}</h2><p>Six.", model="plain").document
     headings = [inline_text(block.content) for block in document.walk() if isinstance(block, Heading)]
     assert headings == ["Price", "With tax"]
